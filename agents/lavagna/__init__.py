@@ -1,0 +1,1 @@
+"""What an agent needs to join a board."""

@@ -1,0 +1,1 @@
+"""The wire contract, compiled from `protos/lavagna/v1`."""

@@ -1,0 +1,1 @@
+"""A crew that builds a tested program over the board: the demonstration."""

@@ -1,0 +1,1 @@
+"""Conditions in CEL, compiled and evaluated within a budget."""

@@ -1,0 +1,1 @@
+"""The use cases: each public method is one transaction on one board."""

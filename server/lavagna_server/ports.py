@@ -1,0 +1,1 @@
+"""What the engine needs from the world: the contracts that adapters fulfil."""

@@ -1,0 +1,1 @@
+"""The wire: servicers that identify, check, call the engine and translate."""

@@ -1,0 +1,1 @@
+"""The stores that carry out plans: on disk and in memory."""

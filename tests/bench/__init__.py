@@ -1,0 +1,1 @@
+"""Measures on the machine at hand; printed, never asserted."""

@@ -1,0 +1,1 @@
+"""One suite per port, and every adapter passes the same one."""

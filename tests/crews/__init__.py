@@ -1,0 +1,1 @@
+"""Whole crews on one board, end to end."""

@@ -1,0 +1,1 @@
+"""Kills, pauses, cut connections, full disks: what is promised holds all the same."""

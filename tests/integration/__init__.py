@@ -1,0 +1,1 @@
+"""A real server on a free port, and a real client."""

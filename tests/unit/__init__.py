@@ -1,0 +1,1 @@
+"""Pure rules and small parts: no server, no store, no fixture beyond a temporary folder."""
