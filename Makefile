@@ -56,7 +56,8 @@ bench: $(READY) ## Measures the server against the bare limit of this machine
 	$(BIN)/python -m tests.bench
 
 clean: ## Removes what can be made again
-	git clean -fdXq -e '!.venv' -e '!.env' -e '!.lavagna'
+	git clean -fdXq server agents tests protos
+	rm -rf .*_cache .hypothesis dist
 
 $(BIN)/uv:
 	@test -n "$(PYTHON)" || { echo "Lavagna needs Python 3.11, 3.12 or 3.13, and none is on the PATH." >&2; exit 1; }
