@@ -1,0 +1,216 @@
+"""Entries, the commits that change them, and the spaces that order the commits.
+
+Everything here is immutable: an `Entry` is one version of one entry, as it will read for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import NamedTuple
+
+from lavagna_server.domain.values import Value
+
+
+class Kind(Enum):
+    """What an entry is; keys are unique per space and kind."""
+
+    NOTE = "note"
+
+
+class ChangeType(Enum):
+    """How a version came about."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+    EXPIRED = "expired"
+
+    @property
+    def leaves_entry(self) -> bool:
+        """Whether the entry exists afterwards."""
+        return self in {ChangeType.CREATED, ChangeType.UPDATED}
+
+
+class Occasion(Enum):
+    """What a commit was made for."""
+
+    WRITE = "write"
+    EXPIRY = "expiry"
+    QUIESCENCE = "quiescence"
+    COMPACTION = "compaction"
+
+
+class SpaceName(NamedTuple):
+    """One log of one board: `shared` when there is no owner, else that agent's private one."""
+
+    board: str
+    owner: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.board}/{self.owner or 'shared'}"
+
+
+class EntryId(NamedTuple):
+    """Names an entry within its space."""
+
+    kind: Kind
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a commit happened: the activation that its author worked on."""
+
+    activation: int
+    """Its number in the space."""
+    trigger: str
+    fired_revision: int
+    depth: int
+    """How many activations lie between the first cause and the commit."""
+    root: int
+    """The number of the chain's first activation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where a log stands."""
+
+    name: SpaceName
+    epoch: str
+    head: int = 0
+    """The newest revision; 0 before the first commit."""
+    oldest: int = 0
+    """The oldest revision that can be read: state as of it is exact. 0 before any compaction."""
+    activations: int = 0
+    """How many activations were ever fired in this space; the last one's number."""
+    committed_at: datetime | None = None
+    """When the newest commit was made; the next is never earlier."""
+    digest: bytes = b""
+    """The hash of the newest commit, which the next one's hash chains to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One version of one entry."""
+
+    kind: Kind
+    key: str
+    version: int
+    revision: int
+    change: ChangeType
+    value: Value | None
+    """None when the entry was deleted or expired."""
+    author: str
+    """Empty for the server's own doing."""
+    committed_at: datetime
+    tags: tuple[str, ...] = ()
+    confidence: float | None = None
+    sources: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    cause: Cause | None = None
+
+    @property
+    def id(self) -> EntryId:
+        """Its name within the space."""
+        return EntryId(self.kind, self.key)
+
+    @property
+    def exists(self) -> bool:
+        """Whether this version is a value and not an end."""
+        return self.change.leaves_entry
+
+    def ended(self, change: ChangeType, *, revision: int, author: str, at: datetime, cause: Cause | None) -> Entry:
+        """The version that ends this one: deleted or expired."""
+        return Entry(self.kind, self.key, self.version + 1, revision, change, None, author, at, cause=cause)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Changes to one space that took effect together."""
+
+    space: SpaceName
+    revision: int
+    committed_at: datetime
+    author: str
+    occasion: Occasion
+    entries: tuple[Entry, ...]
+    cause: Cause | None = None
+    request_id: str = ""
+    compacted_to: int = 0
+    """For a compaction: the revision that became the oldest readable."""
+    compacted_path: str = ""
+    """For a compaction of one region: its path."""
+    digest: bytes = b""
+    """The hash of this commit and, through its predecessor's, of the whole log (see `chain`)."""
+    content_digest: bytes = b""
+    """The hash of the entries alone, which outlives their compaction."""
+
+
+class Operation(Enum):
+    """What a change does to its entry."""
+
+    PUT = "put"
+    PATCH = "patch"
+    APPEND = "append"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a caller wants to become of one entry; the key is in its normal form."""
+
+    id: EntryId
+    """For APPEND the prefix below which the server makes the key."""
+    operation: Operation
+    value: Value | None = None
+    """For PATCH the merge patch, as JSON."""
+    expected_version: int | None = None
+    overwrite: bool = False
+    tags: tuple[str, ...] = ()
+    confidence: float | None = None
+    sources: tuple[str, ...] = ()
+    ttl: timedelta | None = None
+
+
+class Requirement(Enum):
+    """What a condition asks of an entry."""
+
+    VERSION = "version"
+    EXISTS = "exists"
+    VALUE = "value"
+    UNCHANGED_SINCE = "unchanged_since"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold for a commit's changes to apply."""
+
+    id: EntryId
+    requirement: Requirement
+    number: int = 0
+    """The version, the revision, or 1 and 0 for must and must not exist."""
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A commit as a caller asks for it."""
+
+    space: SpaceName
+    changes: tuple[Change, ...]
+    conditions: tuple[Condition, ...] = ()
+    otherwise: tuple[Change, ...] = ()
+    """What to change when the conditions do not hold; empty makes that an error."""
+    request_id: str = ""
+
+
+def later(space: Space, now: datetime) -> datetime:
+    """The time of a commit made now: never before the previous commit's."""
+    return now if space.committed_at is None or space.committed_at < now else space.committed_at
+
+
+def advanced(space: Space, commit: Commit) -> Space:
+    """The space after `commit`."""
+    return replace(space, head=commit.revision, committed_at=commit.committed_at, digest=commit.digest)

@@ -1,0 +1,116 @@
+"""Regions: who may read and write where, and what becomes of a write.
+
+The deepest region that holds a key rules it. Keys are compared in their normal form, by whole segments (C5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+
+from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.keys import Pattern, may_overlap
+
+EVERYONE = "*"
+TEAM_PREFIX = "team:"
+
+
+class Policy(Enum):
+    """What a region does with a write."""
+
+    LATEST = "latest"
+    GUARDED = "guarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What a region keeps of its history; both bounds may be unset."""
+
+    age: timedelta | None = None
+    versions_max: int = 0
+    """0 keeps all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A subtree of the shared space with rules of its own."""
+
+    board: str
+    path: str
+    owner: str = ""
+    readers: tuple[str, ...] = ()
+    """None named means everyone."""
+    writers: tuple[str, ...] = ()
+    policy: Policy = Policy.GUARDED
+    schema_json: str = ""
+    retention: Retention = field(default_factory=Retention)
+    version: int = 1
+    oldest: int = 0
+    """The oldest revision at which the region reads exactly; 0 when retention gave nothing up."""
+
+    def may_read(self, caller: Caller) -> bool:
+        """Whether `caller` may know what is in here."""
+        return not self.readers or self.is_owner(caller) or includes(self.readers, caller)
+
+    def may_write(self, caller: Caller) -> bool:
+        """Whether `caller` may change what is in here."""
+        return not self.writers or self.is_owner(caller) or includes(self.writers, caller)
+
+    def is_owner(self, caller: Caller) -> bool:
+        """Whether the region belongs to `caller` or to a team it works in."""
+        return bool(self.owner) and includes((self.owner,), caller)
+
+
+def includes(names: Iterable[str], caller: Caller) -> bool:
+    """Whether `caller` is among agents, `team:` names or `*`."""
+    teams = caller.teams
+    return any(
+        name in (EVERYONE, caller.agent) or (name.startswith(TEAM_PREFIX) and name.removeprefix(TEAM_PREFIX) in teams)
+        for name in names
+    )
+
+
+class Regions:
+    """The regions of one board, found by key."""
+
+    def __init__(self, regions: Iterable[Region] = ()) -> None:
+        self._by_path: Mapping[str, Region] = {region.path: region for region in regions}
+        self._hides_anything = any(region.readers for region in self._by_path.values())
+
+    def __iter__(self) -> Iterable[Region]:
+        return iter(self._by_path.values())
+
+    def at(self, path: str) -> Region | None:
+        """The region whose root is exactly `path`."""
+        return self._by_path.get(path)
+
+    def of(self, key: str) -> Region | None:
+        """The deepest region that holds `key`."""
+        if not self._by_path:
+            return None
+        path = key
+        while path:
+            if (region := self._by_path.get(path)) is not None:
+                return region
+            path = path.rpartition("/")[0]
+        return None
+
+    def may_read(self, key: str, caller: Caller) -> bool:
+        """Whether `caller` may know that `key` exists."""
+        if not self._hides_anything:
+            return True
+        region = self.of(key)
+        return region is None or region.may_read(caller)
+
+    def oldest_for(self, pattern: Pattern, caller: Caller) -> int:
+        """The oldest revision at which every readable key of `pattern` reads exactly, as far as retention goes."""
+        return max(
+            (
+                region.oldest
+                for region in self._by_path.values()
+                if region.oldest and region.may_read(caller) and may_overlap(pattern, region.path)
+            ),
+            default=0,
+        )

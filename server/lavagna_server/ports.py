@@ -1,1 +1,0 @@
-"""What the engine needs from the world: the contracts that adapters fulfil."""

@@ -1,0 +1,1 @@
+"""What the engine needs of the outside: a store, a clock, and languages for conditions and schemas."""
