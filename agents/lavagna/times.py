@@ -1,0 +1,64 @@
+"""Times and lengths of time, as Python has them and as the wire has them.
+
+Every time that the SDK gives is aware and in UTC. A length of time is a `timedelta` or a number of
+seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from lavagna.errors import Invalid
+
+Seconds: TypeAlias = float | timedelta
+"""A length of time: a number of seconds, or a `timedelta`."""
+
+_SECONDS_MAX = 315_576_000_000
+"""What a `google.protobuf.Duration` can hold: about 10,000 years."""
+
+
+def seconds(length: Seconds) -> float:
+    """The length in seconds."""
+    return length.total_seconds() if isinstance(length, timedelta) else float(length)
+
+
+def duration(length: Seconds, *, field: str) -> Duration:
+    """The length as the wire has it.
+
+    Raises:
+        Invalid: The length is negative, not a number, or longer than the wire can say.
+    """
+    count = seconds(length)
+    if not (math.isfinite(count) and 0 <= count <= _SECONDS_MAX):
+        raise Invalid.field(field, f"{count} is not a length of time from 0 to {_SECONDS_MAX} s")
+    whole = int(count)
+    nanos = round((count - whole) * 1e9)
+    return Duration(seconds=whole + nanos // 10**9, nanos=nanos % 10**9)
+
+
+def seconds_of(message: Duration) -> float:
+    """The seconds of a length on the wire."""
+    return message.seconds + message.nanos / 1e9
+
+
+def timestamp(time: datetime, *, field: str) -> Timestamp:
+    """The time as the wire has it.
+
+    Raises:
+        Invalid: The time has no zone, so that nobody can know when it is.
+    """
+    if time.tzinfo is None:
+        raise Invalid.field(field, f"{time} has no time zone; say `.replace(tzinfo=...)`")
+    message = Timestamp()
+    message.FromDatetime(time)
+    return message
+
+
+def time_of(message: Timestamp) -> datetime:
+    """The time on the wire, aware and in UTC, to the microsecond."""
+    return message.ToDatetime(tzinfo=UTC)
