@@ -1,0 +1,57 @@
+"""The store in memory: a reference to the newest state, exchanged whole when a transaction ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from threading import Lock
+
+from lavagna_server.domain.entries import SpaceName
+from lavagna_server.ports.store import Changes, Snapshot, Subtree, Transaction
+from lavagna_server.storage.ephemeral.state import State
+from lavagna_server.storage.ephemeral.view import View
+
+
+class EphemeralStore:
+    """A `Store` that is gone when the process is."""
+
+    def __init__(self) -> None:
+        self._state = State()
+        self._writing = Lock()
+
+    @contextmanager
+    def transaction(self) -> Generator[Transaction]:
+        """A write transaction over the newest state."""
+        with self._writing:
+            draft = _Draft(self._state)
+            yield draft
+            self._state = draft.after
+
+    @contextmanager
+    def snapshot(self) -> Generator[Snapshot]:
+        """The newest state, which never changes."""
+        yield View(self._state)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class _Draft(View):
+    """A `Transaction`: reads the state before it, and prepares the one after."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.after = state
+
+    def write(self, changes: Changes) -> None:
+        self.after = self.after.changed(changes)
+
+    def compact(self, space: SpaceName, subtree: Subtree, horizon: int) -> None:
+        self.after = self.after.compacted(space, subtree, horizon)
+
+    def forget_effects(self, before: datetime) -> None:
+        self.after = self.after.without_effects(before)
+
+    def erase_board(self, board: str) -> None:
+        self.after = self.after.without_board(board)
