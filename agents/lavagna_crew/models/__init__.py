@@ -1,0 +1,1 @@
+"""Language models: what the crew asks of one, and the two that answer."""
