@@ -1,12 +1,14 @@
 """What an agent needs to join a board."""
 
-from lavagna.activations import Activation, ActivationState, Lease
+from lavagna.activations import Activation, ActivationState, Beat, Lease
 from lavagna.agent import Agent
-from lavagna.board import Board, connect
+from lavagna.board import Board
 from lavagna.boards import BoardSettings
 from lavagna.changes import Append, Delete, Patch, Put
 from lavagna.channel import Tls
+from lavagna.commits import Commit, Exported, Occasion, State, Target
 from lavagna.conditions import Absent, Exists, UnchangedSince, ValueIs, VersionIs
+from lavagna.connection import connect
 from lavagna.entries import (
     Cause,
     ChangeType,
@@ -36,12 +38,24 @@ from lavagna.errors import (
     SlowConsumer,
     Unauthenticated,
     Unavailable,
+    VersionRequired,
+    Violation,
 )
-from lavagna.members import Member, Role, Welcome
+from lavagna.members import Member, Registered, Role, Welcome
 from lavagna.regions import Policy, Region, Retention
 from lavagna.retry import Retry
-from lavagna.triggers import Evaluation, Limits, Mode, Schedule, Source, Trial, Trigger, Verdict
-from lavagna.watch import Commit, Occasion, State, Target, Watch
+from lavagna.triggers import (
+    Evaluation,
+    Limits,
+    Mode,
+    Schedule,
+    Source,
+    Statistics,
+    Trial,
+    Trigger,
+    Verdict,
+)
+from lavagna.watch import Watch
 from lavagna.work import Work
 
 __all__ = [
@@ -51,6 +65,7 @@ __all__ = [
     "Agent",
     "AlreadyExists",
     "Append",
+    "Beat",
     "Board",
     "BoardSettings",
     "BrokenChain",
@@ -67,6 +82,7 @@ __all__ = [
     "Evaluation",
     "Exhausted",
     "Exists",
+    "Exported",
     "FailedCondition",
     "FutureRevision",
     "Invalid",
@@ -86,6 +102,7 @@ __all__ = [
     "Put",
     "Refused",
     "Region",
+    "Registered",
     "Retention",
     "Retry",
     "Role",
@@ -94,6 +111,7 @@ __all__ = [
     "Source",
     "Space",
     "State",
+    "Statistics",
     "Target",
     "Tls",
     "Trial",
@@ -104,6 +122,8 @@ __all__ = [
     "ValueIs",
     "Verdict",
     "VersionIs",
+    "VersionRequired",
+    "Violation",
     "Watch",
     "Welcome",
     "Work",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from lavagna.calls import Caller
-from lavagna.changes import Change
-from lavagna.conditions import Condition
-from lavagna.entries import Committed, Entry, Space
-from lavagna.times import Seconds
+from lavagna.entries import Entry, Space
 
 
 class ActivationState(StrEnum):
@@ -96,67 +92,3 @@ class Beat:
     """When the lease now ends; None when it is lost."""
     lost_reason: str
     """Why it is lost; empty when it is not."""
-
-
-class Activations:
-    """The agenda of one board."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    async def acquire(
-        self, *, count: int = 1, wait: Seconds = 0, trigger_ids: Sequence[str] = ()
-    ) -> tuple[Lease, ...]:
-        """Leases of the most urgent work, waiting for some if there is none; empty if in vain."""
-        raise NotImplementedError
-
-    async def heartbeat(self, tokens: Sequence[str]) -> tuple[Beat, ...]:
-        """Extends leases; one answer per token, in order."""
-        raise NotImplementedError
-
-    async def complete(
-        self,
-        token: str,
-        changes: Sequence[Change] = (),
-        *,
-        conditions: Sequence[Condition] = (),
-        otherwise: Sequence[Change] = (),
-    ) -> Committed:
-        """Commits the changes and completes the activation together, or neither."""
-        raise NotImplementedError
-
-    async def fail(
-        self, token: str, reason: str, *, retry_after: Seconds | None = None, final: bool = False
-    ) -> Activation:
-        """Gives up an attempt; the activation waits for its backoff, or becomes a dead letter."""
-        raise NotImplementedError
-
-    async def release(self, *, token: str = "", activation_id: str = "") -> Activation:
-        """Gives a lease back without counting an attempt, or ends a hold by the activation's id."""
-        raise NotImplementedError
-
-    async def hold(self, activation_id: str, *, until: datetime | None = None) -> Activation:
-        """Holds a waiting activation back, until a time or until it is released."""
-        raise NotImplementedError
-
-    async def cancel(self, activation_id: str, reason: str = "") -> Activation:
-        """Ends an activation without a result."""
-        raise NotImplementedError
-
-    async def get(self, activation_id: str) -> Activation:
-        """The activation."""
-        raise NotImplementedError
-
-    def list(
-        self,
-        *,
-        states: Sequence[ActivationState] = (),
-        trigger_id: str = "",
-        space: Space = Space.SHARED,
-    ) -> AsyncIterator[Activation]:
-        """The activations, the newest first."""
-        raise NotImplementedError
-
-    async def replay(self, activation_id: str) -> Activation:
-        """Offers an ended activation again, with its attempts counted anew."""
-        raise NotImplementedError

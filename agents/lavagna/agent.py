@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, Self, TypeVar
 
 from lavagna.board import Board
+from lavagna.channel import Identity
 from lavagna.entries import ChangeType, Space
-from lavagna.triggers import Limits, Source
-from lavagna.work import Work
-
-Function: TypeAlias = Callable[[Work], Awaitable[Mapping[str, Any] | None]]
-"""What does the work: returning a mapping completes with it, raising fails the attempt."""
+from lavagna.registration import Function, Registration
+from lavagna.runtime import Runtime, Terms
+from lavagna.tasks import ended, sharing_fate
+from lavagna.triggers import Limits, Mode, Schedule, Source, Trigger
+from lavagna.views import View
 
 Decorated = TypeVar("Decorated", bound=Function)
 
@@ -21,8 +24,8 @@ Decorated = TypeVar("Decorated", bound=Function)
 class Agent:
     """A named agent with functions that the board wakes.
 
-    `join` keeps leases alive, goes on over restarts of the server, and cancels a function whose
-    lease is lost.
+    Once joined it takes work, keeps the leases alive, goes on over restarts of the server, and
+    cancels a function whose lease is lost.
     """
 
     def __init__(  # noqa: PLR0913 - options, each with a default
@@ -35,7 +38,14 @@ class Agent:
         session: str | None = None,
         grace_seconds: float = 10.0,
     ) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}; an agent works on at least 1 at once")
         self.name = name
+        self._token, self._session = token, session
+        self._terms = Terms(name, tuple(teams), concurrency, grace_seconds)
+        self._registrations: dict[str, Registration] = {}
+        self._stop = asyncio.Event()
+        self._is_joined = False
 
     def on(  # noqa: PLR0913 - options, each with a default
         self,
@@ -45,14 +55,35 @@ class Agent:
         reads: Sequence[str] = (),
         mode: Literal["edge", "every"] = "edge",
         changes: Sequence[ChangeType] = (),
-        space: Space = Space.SHARED,
+        space: Space | Literal["shared", "private"] = Space.SHARED,
         team: str = "",
         name: str = "",
         own_writes: bool = False,
         limits: Limits | None = None,
     ) -> Callable[[Decorated], Decorated]:
-        """Wakes the function when an entry that matches makes the condition true."""
-        raise NotImplementedError
+        """Wakes the function for entries that match a pattern and make the condition true.
+
+        `changes` narrows the patterns that are given as strings to some types of change. With a
+        `team` any of its members may do the work. `name` is the trigger's id; without it the id is
+        the team's or else the agent's name, a dot, and the function's name. The other options are
+        those of `Trigger`.
+        """
+        sources = [
+            Source(each, changes=changes) if isinstance(each, str) else each for each in patterns
+        ]
+        trigger = Trigger(
+            id=name,
+            on=sources,
+            reads=reads,
+            when=when,
+            rating=str(rating),
+            mode=Mode(mode),
+            limits=limits or Limits(),
+            space=Space(space),
+            team=team,
+            own_writes=own_writes,
+        )
+        return self._registering(trigger)
 
     def due(  # noqa: PLR0913 - options, each with a default
         self,
@@ -63,22 +94,85 @@ class Agent:
         when: str = "",
         rating: str | int = "",
         reads: Sequence[str] = (),
-        space: Space = Space.SHARED,
+        space: Space | Literal["shared", "private"] = Space.SHARED,
         team: str = "",
         name: str = "",
         limits: Limits | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Wakes the function once at a time, or at each time of a cron rule."""
-        raise NotImplementedError
+        if bool(cron) == (at is not None):
+            raise ValueError("give either a cron rule or a time")
+        trigger = Trigger(
+            id=name,
+            reads=reads,
+            when=when,
+            rating=str(rating),
+            mode=Mode.DUE,
+            schedule=Schedule(at=at, cron=cron, time_zone=time_zone),
+            limits=limits or Limits(),
+            space=Space(space),
+            team=team,
+        )
+        return self._registering(trigger)
 
     async def join(self, board: Board) -> None:
-        """Works on the board until `stop`."""
-        raise NotImplementedError
+        """Works on the board until `stop`.
 
-    def joined(self, board: Board) -> AbstractAsyncContextManager[Agent]:
-        """Works on the board beside the code of the `async with` block, and stops at its end."""
-        raise NotImplementedError
+        Raises:
+            LavagnaError: The server cannot be reached at first, or refuses this agent.
+        """
+        await self._run(self._runtime(board))
+
+    @asynccontextmanager
+    async def joined(self, board: Board) -> AsyncGenerator[Self]:
+        """Works on the board beside the block, and stops at its end.
+
+        The block begins once the triggers are set. If the agent is refused, the block is cancelled
+        and the refusal raised.
+        """
+        runtime = self._runtime(board)
+        running = asyncio.create_task(self._run(runtime), name=f"{self.name}: joined")
+        ready = asyncio.create_task(runtime.ready.wait(), name=f"{self.name}: ready")
+        try:
+            await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                await running
+            with sharing_fate(running):
+                yield self
+            self.stop()
+            await running
+        finally:
+            await ended([running, ready])
 
     def stop(self) -> None:
         """Takes no more work; `join` returns when what runs has finished or the grace is over."""
-        raise NotImplementedError
+        self._stop.set()
+
+    def _registering(self, trigger: Trigger) -> Callable[[Decorated], Decorated]:
+        def register(function: Decorated) -> Decorated:
+            default = f"{trigger.team or self.name}.{getattr(function, '__name__', 'function')}"
+            named = replace(trigger, id=trigger.id or default)
+            if named.id in self._registrations:
+                raise ValueError(f"{self.name} has a trigger {named.id} already; give one a `name`")
+            self._registrations[named.id] = Registration(named, function)
+            return function
+
+        return register
+
+    def _runtime(self, board: Board) -> Runtime:
+        caller = board.view.caller
+        if self._token is not None or caller.identity.token is None:
+            caller = caller.acting_as(Identity(self.name, self._token))
+        if self._session is not None:
+            caller = replace(caller, session=self._session)
+        return Runtime(self._terms, list(self._registrations.values()), View(caller))
+
+    async def _run(self, runtime: Runtime) -> None:
+        if self._is_joined:
+            raise RuntimeError(f"{self.name} has joined a board already")
+        self._is_joined = True
+        try:
+            await runtime.run(self._stop)
+        finally:
+            self._is_joined = False
+            self._stop.clear()

@@ -2,176 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Literal, overload
 
-from lavagna.activations import Activations
-from lavagna.boards import Boards
-from lavagna.changes import Change
-from lavagna.channel import Tls
-from lavagna.conditions import Condition
-from lavagna.entries import Committed, Difference, Entry, Written
-from lavagna.exports import Exported
-from lavagna.members import Members
-from lavagna.regions import Regions
-from lavagna.retry import Retry
+from lavagna.changes import checked_count
+from lavagna.channel import Identity
+from lavagna.clients.activations import Activations
+from lavagna.clients.boards import Boards
+from lavagna.clients.members import Members
+from lavagna.clients.regions import Regions
+from lavagna.clients.triggers import Triggers
+from lavagna.commits import Commit, State, Target, target_message
+from lavagna.entries import Space, Written
+from lavagna.reads import Reads
+from lavagna.retry import CONTENDED
 from lavagna.times import Seconds
-from lavagna.triggers import Evaluation, Triggers
-from lavagna.values import Value
-from lavagna.watch import Commit, State, Target, Watch
+from lavagna.triggers import Evaluation
+from lavagna.updating import updated
+from lavagna.v1 import watch_pb2
+from lavagna.values import Value, checked_text
+from lavagna.views import View
+from lavagna.waiting import wait_until
+from lavagna.watch import Watch
+from lavagna.writes import Writes
 
 
-class Board:
+class Board(Reads, Writes):
     """One agent's view of one space of a board."""
 
-    name: str
-    agent_name: str
-    space: str
-    triggers: Triggers
-    activations: Activations
-    agents: Members
-    regions: Regions
-    boards: Boards
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+
+    def __repr__(self) -> str:
+        return f"<Board {self.name!r} ({self.space}) as {self.agent_name or 'its token'!r}>"
 
     @property
+    def name(self) -> str:
+        """The board's name."""
+        return self._view.caller.board
+
+    @property
+    def agent_name(self) -> str:
+        """The name that calls are made in; empty when the caller only gave a token."""
+        return self._view.caller.identity.agent
+
+    @property
+    def space(self) -> Space:
+        """Which log of the board this is a view of."""
+        return self._view.space
+
+    @property
+    def view(self) -> View:
+        """What this board stands on; for the rest of the SDK."""
+        return self._view
+
+    @cached_property
     def private(self) -> Board:
         """The caller's private space of the same board."""
-        raise NotImplementedError
+        return Board(replace(self._view, space=Space.PRIVATE))
 
     def as_agent(self, name: str, *, token: str | None = None) -> Board:
         """The same board as another agent sees it, over the same connection."""
-        raise NotImplementedError
-
-    async def get(self, key: str, *, at: int | None = None) -> Entry:
-        """The entry, now or as of a revision.
-
-        Raises:
-            NotFound: There is none that the caller may read.
-        """
-        raise NotImplementedError
-
-    async def find(self, key: str, *, at: int | None = None) -> Entry | None:
-        """The entry, or None when there is none."""
-        raise NotImplementedError
-
-    async def batch_get(self, keys: Sequence[str], *, at: int | None = None) -> dict[str, Entry]:
-        """The entries that exist, by the keys asked for, all of one revision."""
-        raise NotImplementedError
-
-    def entries(
-        self,
-        pattern: str = "",
-        *,
-        tags: Sequence[str] = (),
-        at: int | None = None,
-        keys_only: bool = False,
-    ) -> AsyncIterator[Entry]:
-        """The entries that match, in key order, all of one revision."""
-        raise NotImplementedError
-
-    def history(self, key: str) -> AsyncIterator[Entry]:
-        """The versions of an entry, newest first, deletions included."""
-        raise NotImplementedError
-
-    async def diff(
-        self, pattern: str, from_revision: int, to_revision: int = 0
-    ) -> tuple[Difference, ...]:
-        """How the entries that match differ between two revisions; 0 is the newest."""
-        raise NotImplementedError
-
-    def export(self, after: int = 0) -> AsyncIterator[Exported]:
-        """The commits of this space, from the oldest on or after a revision."""
-        raise NotImplementedError
-
-    async def put(  # noqa: PLR0913 - options, each with a default
-        self,
-        key: str,
-        value: Value,
-        *,
-        expected_version: int | None = None,
-        overwrite: bool = False,
-        tags: Sequence[str] = (),
-        confidence: float | None = None,
-        sources: Sequence[str] = (),
-        ttl: Seconds | None = None,
-    ) -> Written:
-        """Stores a value.
-
-        Raises:
-            Conflict: The entry is not at the expected version.
-            Refused: The entry exists, and neither a version nor `overwrite` was given.
-        """
-        raise NotImplementedError
-
-    async def patch(  # noqa: PLR0913 - options, each with a default
-        self,
-        key: str,
-        merge: Value,
-        *,
-        expected_version: int | None = None,
-        overwrite: bool = False,
-        tags: Sequence[str] = (),
-        confidence: float | None = None,
-        sources: Sequence[str] = (),
-        ttl: Seconds | None = None,
-    ) -> Written:
-        """Merges a JSON merge patch (RFC 7396) into the entry."""
-        raise NotImplementedError
-
-    async def append(  # noqa: PLR0913 - options, each with a default
-        self,
-        prefix: str,
-        value: Value,
-        *,
-        tags: Sequence[str] = (),
-        confidence: float | None = None,
-        sources: Sequence[str] = (),
-        ttl: Seconds | None = None,
-    ) -> Written:
-        """Stores a value under a new key below the prefix, which never conflicts."""
-        raise NotImplementedError
-
-    async def delete(
-        self, key: str, *, expected_version: int | None = None, overwrite: bool = False
-    ) -> Written:
-        """Deletes the entry."""
-        raise NotImplementedError
+        caller = self._view.caller.acting_as(Identity(name, token))
+        return Board(View(caller, self._view.space))
 
     async def update(
-        self, key: str, change: Callable[[Value | None], Value], *, attempts: int = 40
-    ) -> Written:
-        """Reads the entry, changes its value and writes it back, again when somebody was faster."""
-        raise NotImplementedError
-
-    async def commit(
-        self,
-        *changes: Change,
-        conditions: Sequence[Condition] = (),
-        otherwise: Sequence[Change] = (),
-    ) -> Committed:
-        """Makes all of the changes at one revision, or none.
-
-        Raises:
-            Conflict: A condition or an expected version does not hold, and no otherwise-changes
-                were given.
-        """
-        raise NotImplementedError
-
-    async def revert(
         self,
         key: str,
-        version: int,
+        change: Callable[[Value], Value],
         *,
-        expected_version: int | None = None,
-        overwrite: bool = False,
+        attempts: int = CONTENDED.attempts_max,
     ) -> Written:
-        """Writes an older version of the entry again, as a new version."""
-        raise NotImplementedError
+        """Reads the entry, changes its value and writes it, again when somebody was faster.
 
-    async def compact(self, revision: int = 0) -> int:
-        """Gives up the history before a revision (0: the newest); returns the oldest that stays."""
-        raise NotImplementedError
+        `change` gets the value, or None where there is no entry, and returns the new one; it may
+        run several times. No write of anybody's is lost.
+
+        Raises:
+            Conflict: Somebody was faster at every attempt.
+        """
+        return await updated(self, key, change, attempts=attempts)
 
     @overload
     def watch(
@@ -198,11 +110,21 @@ class Board:
         after: int | None = None,
         initial_state: bool = False,
     ) -> Watch[Commit] | Watch[Commit | State]:
-        """The commits that match from now on, after a revision, or after a token.
+        """The commits that match: from now on, after a revision, or after a token.
 
-        With `initial_state` the state comes first, as `State` items.
+        No target means everything in this space. With `initial_state` the state comes first, as
+        `State` items, the last of them with `synced`. Bookmarks are consumed and only move
+        `Watch.token`.
         """
-        raise NotImplementedError
+        request = watch_pb2.WatchRequest(
+            board=self._view.caller.board_name,
+            targets=[target_message(each, space=self.space) for each in targets or ("",)],
+            token=checked_text(token or "", field="token"),
+            initial_state=initial_state,
+        )
+        if after is not None:
+            request.after_revision = checked_count(after, field="after")
+        return Watch[Commit | State](self._view.caller, request)
 
     async def wait(
         self,
@@ -210,29 +132,40 @@ class Board:
         *,
         on: str = "**",
         reads: Sequence[str] = (),
-        timeout: Seconds | None = None,  # noqa: ASYNC109 - the exact name that shells and people say
+        timeout: Seconds | None = None,  # noqa: ASYNC109 - the word that shells and people say
     ) -> Evaluation:
-        """Waits until the condition (CEL) holds for an entry that matches `on`.
+        """Waits until a condition (CEL, as a trigger's `when`) holds for an entry.
+
+        Every revision that touches what `on` and `reads` name is looked at, so a condition that
+        holds only for a moment is seen as well. Time alone (`now`) wakes nobody.
 
         Raises:
+            Invalid: The condition or a pattern is malformed.
             TimeoutError: It did not hold in time.
         """
-        raise NotImplementedError
+        return await wait_until(self, when, on=on, reads=reads, limit=timeout)
 
+    @cached_property
+    def triggers(self) -> Triggers:
+        """The triggers of this board."""
+        return Triggers(self._view.caller)
 
-def connect(  # noqa: PLR0913 - options, each with a default
-    target: str | None = None,
-    *,
-    agent: str | None = None,
-    board: str | None = None,
-    token: str | None = None,
-    tls: Tls | None = None,
-    session: str | None = None,
-    retry: Retry | None = None,
-) -> AbstractAsyncContextManager[Board]:
-    """A board, for as long as the `async with` block lasts.
+    @cached_property
+    def activations(self) -> Activations:
+        """The agenda of this board."""
+        return Activations(self._view.caller)
 
-    Without arguments: `$LAVAGNA_TARGET` or localhost:7443, the board `$LAVAGNA_BOARD` or main, as
-    `$LAVAGNA_AGENT` or the user's name, with the token `$LAVAGNA_TOKEN` if there is one.
-    """
-    raise NotImplementedError
+    @cached_property
+    def agents(self) -> Members:
+        """The agents of this board."""
+        return Members(self._view.caller)
+
+    @cached_property
+    def regions(self) -> Regions:
+        """The regions of this board."""
+        return Regions(self._view.caller)
+
+    @cached_property
+    def boards(self) -> Boards:
+        """The boards of the server."""
+        return Boards(self._view.caller)

@@ -24,7 +24,7 @@ from lavagna.retry import Retry
 from lavagna.statuses import error_of
 from lavagna.v1.entries_pb2 import ResponseHeader
 
-_LEFT_ALONE = frozenset({"CLOSED", "DEADLINE_EXCEEDED"})
+LEFT_ALONE = frozenset({"CLOSED", "DEADLINE_EXCEEDED"})
 """Reasons that this side made itself; trying again would not help."""
 
 
@@ -53,15 +53,15 @@ class Revisions:
         if header.epoch != self.epoch:
             self.epoch = header.epoch
             self._newest.clear()
-        self._newest[log] = max(header.revision, self.newest(log))
+        self.saw(log, header.revision)
+
+    def saw(self, log: str, revision: int) -> None:
+        """Takes in that this log has come to a revision."""
+        self._newest[log] = max(revision, self.newest(log))
 
     def newest(self, log: str) -> int:
         """The newest revision seen; 0 before the first."""
         return self._newest.get(log, 0)
-
-    def forget(self) -> None:
-        """Asks nothing of the next read."""
-        self._newest.clear()
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Caller:
             try:
                 return await self.once(method, request, request_id=request_id)
             except Unavailable as away:
-                if away.reason in _LEFT_ALONE:
+                if away.reason in LEFT_ALONE:
                     raise
             await asyncio.sleep(wait)
         return await self.once(method, request, request_id=request_id)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lavagna.names import last_part
-from lavagna.times import time_of
+from lavagna.times import optional_time, time_of
 from lavagna.v1 import entries_pb2 as wire
 from lavagna.values import Value, decoded
 
@@ -39,6 +39,8 @@ class ChangeType(StrEnum):
     EXPIRED = "expired"
     UNKNOWN = "unknown"
 
+
+_GONE = frozenset({ChangeType.DELETED, ChangeType.EXPIRED})
 
 _SPACES = {Space.SHARED: wire.SPACE_SHARED, Space.PRIVATE: wire.SPACE_PRIVATE}
 _CHANGE_TYPES = {
@@ -96,7 +98,7 @@ class Entry:
     @property
     def exists(self) -> bool:
         """Whether the entry exists in this version, so was neither deleted nor expired by it."""
-        return self.change not in {ChangeType.DELETED, ChangeType.EXPIRED}
+        return self.change not in _GONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,11 @@ class Written:
     revision: int
     """The revision of the commit."""
     change: ChangeType
+
+    @property
+    def exists(self) -> bool:
+        """Whether the entry exists since then."""
+        return self.change not in _GONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +173,17 @@ def kind_number(kind: Kind) -> wire.Kind.ValueType:
     return _KINDS[kind]
 
 
+def kind_of(number: wire.Kind.ValueType) -> Kind:
+    """The kind that the wire names."""
+    known = number in {wire.KIND_UNSPECIFIED, wire.KIND_NOTE}
+    return Kind.NOTE if known else Kind.UNKNOWN
+
+
+def change_type_of(number: wire.ChangeType.ValueType) -> ChangeType:
+    """The type of change that the wire names."""
+    return _CHANGE_TYPE_OF.get(number, ChangeType.UNKNOWN)
+
+
 def change_number(change: ChangeType) -> wire.ChangeType.ValueType:
     """The type of change as the wire has it."""
     return _CHANGE_TYPES[change]
@@ -175,17 +193,17 @@ def entry_of(message: wire.Entry) -> Entry:
     """The entry that the wire holds."""
     return Entry(
         key=message.key,
-        kind=Kind.NOTE if message.kind in {wire.KIND_UNSPECIFIED, wire.KIND_NOTE} else Kind.UNKNOWN,
+        kind=kind_of(message.kind),
         version=message.version,
         revision=message.revision,
-        change=_CHANGE_TYPE_OF.get(message.change_type, ChangeType.UNKNOWN),
+        change=change_type_of(message.change_type),
         value=decoded(message.value),
         author=message.author,
         committed_at=time_of(message.commit_time),
         tags=tuple(message.tags),
         confidence=message.confidence if message.HasField("confidence") else None,
         sources=tuple(message.sources),
-        expires_at=time_of(message.expire_time) if message.HasField("expire_time") else None,
+        expires_at=optional_time(message, "expire_time"),
         cause=cause_of(message.cause),
         json_text=message.value.json if message.value.HasField("json") else None,
     )
@@ -205,7 +223,7 @@ def cause_of(message: wire.Cause) -> Cause | None:
 
 def written_of(message: wire.ChangeResult, *, revision: int) -> Written:
     """What became of one change of the commit at `revision`."""
-    change = _CHANGE_TYPE_OF.get(message.change_type, ChangeType.UNKNOWN)
+    change = change_type_of(message.change_type)
     return Written(message.key, message.version, revision, change)
 
 

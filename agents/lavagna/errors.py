@@ -74,6 +74,24 @@ class Refused(LavagnaError):
     default_reason = "REFUSED"
 
 
+class VersionRequired(Refused):
+    """The entry exists, and the write said neither which version it saw nor `overwrite`."""
+
+    default_reason = "VERSION_REQUIRED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "",
+        metadata: Mapping[str, str] | None = None,
+        failed: Sequence[FailedCondition] = (),
+    ) -> None:
+        super().__init__(message, reason=reason, metadata=metadata)
+        self.failed = tuple(failed)
+        """The entries in the way."""
+
+
 class LeaseLost(Refused):
     """The lease ended, or another holder has the activation now; nothing was changed."""
 
@@ -112,7 +130,7 @@ class Compacted(OutOfRange):
     @property
     def oldest_revision(self) -> int | None:
         """The oldest revision that can be read, when the server named it."""
-        oldest = self.metadata.get("oldest_revision")
+        oldest = self.metadata.get("oldest")
         return None if oldest is None else int(oldest)
 
 

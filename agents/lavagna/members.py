@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-
-from lavagna.calls import Caller
 
 
 class Role(StrEnum):
@@ -62,41 +59,3 @@ class Welcome:
     """The newest revision of the shared space."""
     bookmark_seconds: float
     """How often a watch says that it lives."""
-
-
-class Members:
-    """The agents of one board; `board.agents`."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    async def register(
-        self,
-        agent_id: str,
-        *,
-        role: Role = Role.AGENT,
-        teams: Sequence[str] = (),
-        whole_server: bool = False,
-    ) -> Registered:
-        """Registers an agent on this board, or on the whole server; administrators only."""
-        raise NotImplementedError
-
-    async def get(self, agent_id: str) -> Member:
-        """The agent."""
-        raise NotImplementedError
-
-    def list(self) -> AsyncIterator[Member]:
-        """The agents of the board, by name."""
-        raise NotImplementedError
-
-    async def rotate(self, agent_id: str) -> str:
-        """A new token for the agent; the old one ends at once."""
-        raise NotImplementedError
-
-    async def revoke(self, agent_id: str) -> Member:
-        """Ends the agent's access at once."""
-        raise NotImplementedError
-
-    async def hello(self, *, session: str = "", teams: Sequence[str] = ()) -> Welcome:
-        """Says who calls, and learns what it may do."""
-        raise NotImplementedError

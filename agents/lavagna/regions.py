@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from lavagna.calls import Caller
-
 
 class Policy(StrEnum):
     """What a region does with a write."""
@@ -50,26 +48,3 @@ class Region:
     """Counts its changes; when not 0, setting it needs this to be the current one."""
     oldest_revision: int = 0
     """The oldest revision at which it can be read; the server fills this in."""
-
-
-class Regions:
-    """The regions of one board."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    async def set(self, region: Region) -> Region:
-        """Creates or replaces the region at its path."""
-        raise NotImplementedError
-
-    async def get(self, path: str) -> Region:
-        """The region at this path."""
-        raise NotImplementedError
-
-    async def list(self) -> tuple[Region, ...]:
-        """The regions that the caller may read, by path."""
-        raise NotImplementedError
-
-    async def delete(self, path: str) -> None:
-        """Deletes the region; its entries stay, under the rules of the region around it."""
-        raise NotImplementedError

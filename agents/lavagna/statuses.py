@@ -30,6 +30,7 @@ from lavagna.errors import (
     SlowConsumer,
     Unauthenticated,
     Unavailable,
+    VersionRequired,
     Violation,
 )
 from lavagna.times import seconds_of
@@ -42,6 +43,7 @@ _BY_REASON: dict[str, type[LavagnaError]] = {
     "FUTURE_REVISION": FutureRevision,
     "LEASE_LOST": LeaseLost,
     "SLOW_CONSUMER": SlowConsumer,
+    "VERSION_REQUIRED": VersionRequired,
 }
 _BY_CODE: dict[grpc.StatusCode, type[LavagnaError]] = {
     grpc.StatusCode.NOT_FOUND: NotFound,
@@ -85,7 +87,7 @@ def error_of(report: grpc.aio.AioRpcError, *, target: str) -> LavagnaError:
 
 def _built(family: type[LavagnaError], message: str, details: _Details) -> LavagnaError:
     reason, metadata = details.reason, details.metadata
-    if issubclass(family, Conflict):
+    if issubclass(family, Conflict | VersionRequired):
         return family(message, reason=reason, metadata=metadata, failed=details.failed)
     if issubclass(family, Invalid):
         return family(message, reason=reason, metadata=metadata, violations=details.violations)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from lavagna.errors import Invalid
@@ -57,6 +58,11 @@ def timestamp(time: datetime, *, field: str) -> Timestamp:
     message = Timestamp()
     message.FromDatetime(time)
     return message
+
+
+def optional_time(message: Message, field: str) -> datetime | None:
+    """The time in a field of the message; None where it is unset."""
+    return time_of(getattr(message, field)) if message.HasField(field) else None
 
 
 def time_of(message: Timestamp) -> datetime:

@@ -1,13 +1,12 @@
-"""Triggers: the preconditions that wake agents."""
+"""Triggers: the preconditions that wake agents, and what trying one comes to."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from lavagna.calls import Caller
 from lavagna.entries import ChangeType, Kind, Space
 
 
@@ -161,38 +160,3 @@ class Trial:
     """Whether it would fire for at least one entry."""
     evaluations: tuple[Evaluation, ...]
     """One per entry looked at."""
-
-
-class Triggers:
-    """The triggers of one board."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    async def set(self, trigger: Trigger) -> Trigger:
-        """Creates or replaces the trigger; setting the same again changes nothing."""
-        raise NotImplementedError
-
-    async def get(self, trigger_id: str) -> Trigger:
-        """The trigger, with its statistics."""
-        raise NotImplementedError
-
-    def list(self) -> AsyncIterator[Trigger]:
-        """The triggers that the caller may see, by name."""
-        raise NotImplementedError
-
-    async def suspend(self, trigger_id: str) -> Trigger:
-        """Stops the trigger from firing; what it fired already stays."""
-        raise NotImplementedError
-
-    async def resume(self, trigger_id: str) -> Trigger:
-        """Lets the trigger fire again, at once for what holds by now."""
-        raise NotImplementedError
-
-    async def delete(self, trigger_id: str) -> None:
-        """Deletes the trigger and cancels what waits of it."""
-        raise NotImplementedError
-
-    async def try_(self, trigger: str | Trigger, *, at: int | None = None, key: str = "") -> Trial:
-        """What a set trigger (by its id) or any other would do, now or at a revision; changes nothing."""
-        raise NotImplementedError

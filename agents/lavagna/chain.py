@@ -1,0 +1,121 @@
+"""Chain: the proof that a watch is complete, checked message by message.
+
+Every message says which revisions it covers, and messages about one space chain without gap or
+overlap, filtered commits included. So a client that checks the chain knows that it missed nothing
+(W4), that commits are in order, come once and are whole (W1-W3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lavagna.commits import Commit, State, commit_of
+from lavagna.entries import Space, entry_of, space_of
+from lavagna.errors import BrokenChain, EpochChanged
+from lavagna.v1 import watch_pb2 as wire
+
+
+@dataclass
+class _Link:
+    """How far one space is proven."""
+
+    through: int | None = None
+    """Everything up to here was given or does not match; None before the first message."""
+    synced: bool = False
+    parts: list[wire.Commit] = field(default_factory=list[wire.Commit])
+    """The parts so far of a commit that comes in fragments."""
+
+
+class Chain:
+    """The chains of one watch, across all the streams that it took."""
+
+    def __init__(self, *, after: int | None, initial_state: bool) -> None:
+        self._after = None if initial_state else after
+        self._initial_state = initial_state
+        self._links: dict[Space, _Link] = {}
+        self._epoch = ""
+
+    def through(self, space: Space) -> int:
+        """The revision up to which this space is proven; 0 before the first message."""
+        link = self._links.get(space)
+        return 0 if link is None else link.through or 0
+
+    @property
+    def synced(self) -> bool:
+        """Whether no space is in the middle of its initial state."""
+        if not self._initial_state:
+            return True
+        return bool(self._links) and all(link.synced for link in self._links.values())
+
+    @property
+    def whole(self) -> bool:
+        """Whether no commit is in the middle of its fragments."""
+        return not any(link.parts for link in self._links.values())
+
+    def take(self, message: wire.WatchResponse) -> list[Commit | State]:
+        """What the message gives, once it is known to follow what was taken before.
+
+        Raises:
+            BrokenChain: It does not follow, so something may be missing.
+            EpochChanged: It speaks of another epoch.
+        """
+        self._check_epoch(message.header.epoch)
+        space = space_of(message.space)
+        link = self._links.setdefault(space, _Link(through=self._after))
+        covers = _checked_covers(message, link.through)
+        items: list[Commit | State] = []
+        # What is neither a part of the state nor its end comes after it.
+        link.synced = link.synced or message.synced or not message.state
+        if message.state or message.synced:
+            entries = tuple(entry_of(entry) for entry in message.state)
+            items.append(State(space, covers.through, entries, message.synced))
+        newest = covers.after
+        for commit in message.commits:
+            if not newest < commit.revision:
+                raise BrokenChain(f"{space} gives revision {commit.revision} after {newest}")
+            whole = _joined(link, commit)
+            if whole is not None:
+                items.append(commit_of(whole, space))
+                newest = commit.revision
+        if newest > covers.through:
+            raise BrokenChain(f"{space} gives revision {newest} but covers only {covers.through}")
+        link.through = covers.through
+        return items
+
+    def _check_epoch(self, epoch: str) -> None:
+        if self._epoch and epoch != self._epoch:
+            raise EpochChanged(f"the board's epoch was {self._epoch} and is {epoch} now")
+        self._epoch = epoch
+
+
+def _checked_covers(message: wire.WatchResponse, through: int | None) -> wire.Covers:
+    covers = message.covers
+    if not message.HasField("covers"):
+        raise BrokenChain("a message of the watch does not say what it covers")
+    if through is not None and covers.after != through:
+        raise BrokenChain(
+            f"{space_of(message.space)} is proven through revision {through},"
+            f" but the next message begins after {covers.after}"
+        )
+    if covers.through < covers.after:
+        raise BrokenChain(f"a message covers from {covers.after} back to {covers.through}")
+    return covers
+
+
+def _joined(link: _Link, part: wire.Commit) -> wire.Commit | None:
+    """The commit in whole, once its last part is there; None before that.
+
+    A server that resumes may begin a commit anew, so part 0 drops what came before.
+    """
+    begins = not part.HasField("fragment") or part.fragment.index == 0
+    expected = link.parts[0].revision if link.parts else part.revision
+    if part.revision != expected or not (begins or part.fragment.index == len(link.parts)):
+        raise BrokenChain(f"part {part.fragment.index} of revision {part.revision} is out of turn")
+    link.parts = [part] if begins else [*link.parts, part]
+    if part.HasField("fragment") and not part.fragment.last:
+        return None
+    whole, *others = link.parts
+    for other in others:
+        whole.MergeFrom(other)
+    link.parts = []
+    return whole

@@ -1,0 +1,1 @@
+"""Clients of the services that keep a board: one module per collection."""

@@ -1,0 +1,43 @@
+"""Updating: read, change, write, and again when somebody was faster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lavagna.changes import Put
+from lavagna.conditions import Absent
+from lavagna.entries import Entry, Written
+from lavagna.errors import Conflict
+from lavagna.retry import CONTENDED
+from lavagna.values import Value
+
+if TYPE_CHECKING:
+    from lavagna.board import Board
+
+
+async def updated(
+    board: Board, key: str, change: Callable[[Value], Value], *, attempts: int
+) -> Written:
+    """Writes what `change` makes of the value, over nothing but the version that it was made from.
+
+    Raises:
+        Conflict: Somebody was faster at every attempt.
+    """
+    for wait in replace(CONTENDED, attempts_max=attempts).waits():
+        try:
+            return await _written(board, key, await board.find(key), change)
+        except Conflict:
+            await asyncio.sleep(wait)
+    return await _written(board, key, await board.find(key), change)
+
+
+async def _written(
+    board: Board, key: str, entry: Entry | None, change: Callable[[Value], Value]
+) -> Written:
+    if entry is None:
+        committed = await board.commit(Put(key, change(None)), conditions=[Absent(key)])
+        return committed.results[0]
+    return await board.put(key, change(entry.value), expected_version=entry.version)
