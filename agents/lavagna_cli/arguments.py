@@ -1,0 +1,77 @@
+"""Arguments and options that several commands have in common, with one meaning everywhere."""
+
+import sys
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from lavagna_cli import completion
+from lavagna_cli.durations import duration
+from lavagna_cli.exits import ExitCode
+
+Key = Annotated[
+    str,
+    typer.Argument(
+        metavar="KEY", help="The entry's key, such as plan/goal.", autocompletion=completion.keys
+    ),
+]
+
+Pattern = Annotated[
+    str,
+    typer.Argument(
+        help="A key or a pattern: plan/*/status one segment, plan/** any depth.",
+        autocompletion=completion.keys,
+    ),
+]
+
+At = Annotated[
+    int | None,
+    typer.Option(
+        "--at", help="Read as of this revision instead of now.", metavar="REVISION", min=1
+    ),
+]
+
+Expect = Annotated[
+    int | None,
+    typer.Option(
+        "--expect",
+        help="Only if the entry is still at this version, the one you saw; 0: if it never was.",
+        metavar="VERSION",
+        min=0,
+    ),
+]
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is there, unseen.")]
+
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", help="A label; may be given again.", metavar="TAG"),
+]
+
+Ttl = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--ttl",
+        help="The entry expires after this long.",
+        metavar="DURATION",
+        parser=duration,
+    ),
+]
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether you are sure.")]
+
+
+def confirmed(question: str, *, yes: bool) -> None:
+    """Goes on only when the user is sure.
+
+    Raises:
+        typer.BadParameter: Nobody is there to ask.
+        typer.Exit: The user is not sure.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"{question} Nobody is there to answer; pass --yes.")
+    if not typer.confirm(question, err=True):
+        raise typer.Exit(ExitCode.INTERRUPTED)

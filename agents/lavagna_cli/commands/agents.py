@@ -1,0 +1,126 @@
+"""agents: who may act on a board."""
+
+from typing import Annotated
+
+import typer
+
+from lavagna import Member, Role
+from lavagna_cli import documents, moments, values
+from lavagna_cli.arguments import Yes, confirmed
+from lavagna_cli.command import Scope, command
+from lavagna_cli.invocation import Invocation
+from lavagna_cli.jsontext import Document
+from lavagna_cli.screen import Column, Rows, Screen
+
+app = typer.Typer(no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="AGENT", help="The agent's name.")]
+
+
+@command(app, name="list", scope=Scope.BOARD, example="lavagna agents list -o json")
+async def list_(invocation: Invocation) -> None:
+    """List the agents of the board, by name."""
+    async with invocation.board() as board:
+        found = [member async for member in board.agents.list()]
+    columns = [
+        Column("AGENT", "bold"),
+        Column("ROLE"),
+        Column("TEAMS"),
+        Column("LAST SEEN", "dim"),
+        Column("SESSION", fills=True),
+    ]
+    rows = [
+        (
+            each.id,
+            "revoked" if each.revoked else each.role.value,
+            ",".join(each.teams),
+            moments.shown(each.last_seen_at),
+            values.printable(each.session),
+        )
+        for each in found
+    ]
+    document = {"agents": [documents.of(each) for each in found]}
+    invocation.screen.rows(document, Rows(columns, rows, nothing="There is no agent."))
+
+
+@command(
+    app,
+    scope=Scope.BOARD,
+    example="""
+    lavagna agents register programmer --team developers
+    lavagna agents register ops --role admin --whole-server -o text > token
+    """,
+)
+async def register(
+    invocation: Invocation,
+    name: Name,
+    *,
+    role: Annotated[Role, typer.Option(help="What it may do at most.")] = Role.AGENT,
+    team: Annotated[
+        list[str] | None, typer.Option(help="A team it works in; may be given again.")
+    ] = None,
+    whole_server: Annotated[
+        bool, typer.Option("--whole-server", help="For every board, not this one alone.")
+    ] = False,
+) -> None:
+    """Register an agent and print its token, which cannot be read again."""
+    async with invocation.board() as board:
+        registered = await board.agents.register(
+            name, role=role, teams=team or (), whole_server=whole_server
+        )
+    document = {"agent": documents.of(registered.member), "token": registered.token}
+    _show_token(invocation.screen, name, registered.token, document)
+
+
+@command(app, scope=Scope.BOARD, example="lavagna agents rotate programmer")
+async def rotate(invocation: Invocation, name: Name) -> None:
+    """Print a new token for an agent; the old one ends at once."""
+    async with invocation.board() as board:
+        token = await board.agents.rotate(name)
+    _show_token(invocation.screen, name, token, {"token": token})
+
+
+@command(app, scope=Scope.BOARD, example="lavagna agents revoke programmer --yes")
+async def revoke(invocation: Invocation, name: Name, *, yes: Yes = False) -> None:
+    """End an agent's access at once, on open streams too."""
+    confirmed(f"End the access of {name}?", yes=yes)
+    async with invocation.board() as board:
+        member = await board.agents.revoke(name)
+    invocation.screen.done(
+        documents.of(member), bare=member.id, remark=f"{member.id} has no access any more"
+    )
+
+
+@command(app, scope=Scope.BOARD, example="lavagna agents whoami")
+async def whoami(invocation: Invocation) -> None:
+    """Show who you are to the server, and what you may do."""
+    async with invocation.board() as board:
+        welcome = await board.agents.hello(session="lavagna")
+    methods = " ".join(method.rpartition(".")[2] for method in welcome.methods)
+    invocation.screen.properties(
+        documents.of(welcome),
+        {
+            **_properties(welcome.member),
+            "named by": "what you say (trusted loopback)" if welcome.trusted else "your token",
+            "board": board.name,
+            "revision": str(welcome.revision),
+            "epoch": welcome.epoch,
+            "server": welcome.server_version,
+            "methods": methods,
+        },
+    )
+
+
+def _properties(member: Member) -> dict[str, str]:
+    return {
+        "agent": member.id,
+        "role": member.role.value,
+        "teams": ", ".join(member.teams),
+        "revoked": "yes" if member.revoked else "",
+        "last seen": moments.shown(member.last_seen_at),
+    }
+
+
+def _show_token(screen: Screen, agent: str, token: str, document: Document) -> None:
+    screen.done(document, bare=token, remark=f"LAVAGNA_TOKEN={token}")
+    screen.remark(f"The token of {agent}; it cannot be read again.")

@@ -1,0 +1,102 @@
+"""boards: the workspaces on a server."""
+
+from typing import Annotated
+
+import typer
+
+from lavagna import BoardSettings
+from lavagna_cli import documents, moments, values
+from lavagna_cli.arguments import Yes, confirmed
+from lavagna_cli.command import Scope, command
+from lavagna_cli.invocation import Invocation
+from lavagna_cli.screen import Column, Rows
+
+app = typer.Typer(no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="BOARD", help="The board's name.")]
+
+
+@command(app, name="list", scope=Scope.BOARD, example="lavagna boards list")
+async def list_(invocation: Invocation) -> None:
+    """List the boards that you belong to, by name."""
+    async with invocation.board() as board:
+        found = [each async for each in board.boards.list()]
+    columns = [
+        Column("BOARD", "bold"),
+        Column("CREATED", "dim"),
+        Column("EPOCH", "dim"),
+        Column("TITLE", fills=True),
+    ]
+    rows = [_row(each) for each in found]
+    document = {"boards": [documents.of(each) for each in found]}
+    invocation.screen.rows(document, Rows(columns, rows, nothing="You belong to no board."))
+
+
+def _row(board: BoardSettings) -> tuple[str, ...]:
+    title = values.printable(board.display_name)
+    return board.id, moments.shown(board.created_at), board.epoch, title
+
+
+@command(app, scope=Scope.BOARD, example="lavagna boards create research --title 'Research crew'")
+async def create(
+    invocation: Invocation,
+    name: Name,
+    *,
+    title: Annotated[str, typer.Option(help="A title for people.", metavar="TEXT")] = "",
+    cascade_max: Annotated[
+        int,
+        typer.Option(
+            help="The most activations that may descend from one first cause; 0: 10,000.", min=0
+        ),
+    ] = 0,
+    rating_min: Annotated[
+        int, typer.Option(help="Activations rated below this wait.", metavar="RATING")
+    ] = 0,
+) -> None:
+    """Create a board."""
+    async with invocation.board() as board:
+        made = await board.boards.create(
+            name, display_name=title, cascade_max=cascade_max, rating_min=rating_min
+        )
+    invocation.screen.done(documents.of(made), bare=made.id, remark=f"Created board {made.id}")
+
+
+@command(app, scope=Scope.BOARD, example="lavagna boards delete research --yes")
+async def delete(invocation: Invocation, name: Name, *, yes: Yes = False) -> None:
+    """Delete a board and everything on it, for good."""
+    confirmed(f"Delete board {name} and everything on it, for good?", yes=yes)
+    async with invocation.board() as board:
+        await board.boards.delete(name)
+    invocation.screen.done({"deleted": name}, bare=name, remark=f"Deleted board {name}")
+
+
+@command(
+    app,
+    example="""
+    lavagna boards compact 1000
+    lavagna boards compact --private --yes
+    """,
+)
+async def compact(
+    invocation: Invocation,
+    revision: Annotated[
+        int,
+        typer.Argument(
+            metavar="[REVISION]",
+            help="The oldest revision that stays readable; the newest if left out.",
+            min=0,
+        ),
+    ] = 0,
+    *,
+    yes: Yes = False,
+) -> None:
+    """Give up the history of the board's space before a revision."""
+    before = f"revision {revision}" if revision else "now"
+    confirmed(f"Give up all history before {before}?", yes=yes)
+    async with invocation.board() as board:
+        oldest = await board.compact(revision)
+    invocation.screen.done(
+        {"oldest_revision": oldest},
+        bare=str(oldest),
+        remark=f"The oldest readable revision is {oldest}",
+    )

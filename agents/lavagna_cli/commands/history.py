@@ -1,0 +1,119 @@
+"""history and diff: what became of entries over time."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from lavagna import Difference, Entry
+from lavagna.values import JsonText
+from lavagna_cli import documents, moments, values
+from lavagna_cli.arguments import Key, Pattern
+from lavagna_cli.command import ENTRIES, command
+from lavagna_cli.invocation import Invocation
+from lavagna_cli.jsontext import Document
+from lavagna_cli.screen import CHANGE_STYLES, Column, Rows, Screen
+
+app = typer.Typer()
+
+_LINE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@command(app, panel=ENTRIES, example="lavagna history plan/goal")
+async def history(
+    invocation: Invocation,
+    key: Key,
+    *,
+    limit: Annotated[
+        int | None, typer.Option(help="At most this many versions.", metavar="COUNT", min=1)
+    ] = None,
+) -> None:
+    """List the versions of an entry, newest first, deletions included."""
+    versions: list[Entry] = []
+    async with invocation.board() as board:
+        async for version in board.history(key):
+            versions.append(version)
+            if len(versions) == limit:
+                break
+    document: Document = {"key": key, "versions": [documents.entry(each) for each in versions]}
+    invocation.screen.rows(document, _listed(versions))
+
+
+def _listed(versions: list[Entry]) -> Rows:
+    columns = [
+        Column("VERSION", "bold", right=True),
+        Column("REVISION", "cyan", right=True),
+        Column("COMMITTED", "dim"),
+        Column("AUTHOR", "magenta"),
+        Column("CHANGE"),
+        Column("VALUE", fills=True),
+    ]
+    rows = [
+        (
+            str(each.version),
+            str(each.revision),
+            moments.shown(each.committed_at),
+            values.printable(each.author),
+            Text(each.change, CHANGE_STYLES[each.change]),
+            values.shown(each),
+        )
+        for each in versions
+    ]
+    return Rows(columns, rows, nothing="It was never written.")
+
+
+@command(
+    app,
+    panel=ENTRIES,
+    example="""
+    lavagna diff plan/goal 10 12
+    lavagna diff 'plan/**' 10
+    """,
+)
+async def diff(
+    invocation: Invocation,
+    pattern: Pattern,
+    from_revision: Annotated[
+        int,
+        typer.Argument(metavar="FROM", help="The revision to compare from; 0 is empty.", min=0),
+    ],
+    to_revision: Annotated[
+        int,
+        typer.Argument(metavar="[TO]", help="The revision to compare to; the newest if left out."),
+    ] = 0,
+) -> None:
+    """Show how entries differ between two revisions, as a unified diff."""
+    async with invocation.board() as board:
+        differences = await board.diff(pattern, from_revision, to_revision)
+    screen = invocation.screen
+    if screen.is_json:
+        screen.document({"differences": [_document(each) for each in differences]})
+        return
+    for difference in differences:
+        _show(screen, difference)
+    if not differences:
+        screen.remark("No difference.")
+
+
+def _document(difference: Difference) -> Document:
+    before, after = difference.before, difference.after
+    return {
+        "key": difference.key,
+        "before": documents.entry(before) if before else None,
+        "after": documents.entry(after) if after else None,
+        "merge": JsonText(difference.merge_json) if difference.merge_json else None,
+        "unified": difference.unified,
+    }
+
+
+def _show(screen: Screen, difference: Difference) -> None:
+    versions = " → ".join(
+        f"version {each.version} by {values.printable(each.author)}" if each else "nothing"
+        for each in (difference.before, difference.after)
+    )
+    screen.line(Text.assemble((values.printable(difference.key), "bold"), f"  {versions}"))
+    if not difference.unified:
+        screen.line(Text("  the values are not text", "dim"))
+        return
+    for line in difference.unified.rstrip("\n").split("\n"):
+        screen.line(Text(values.printable(line, keep="\t"), _LINE_STYLES.get(line[:1], "")))

@@ -1,0 +1,160 @@
+"""regions: subtrees of the shared space with rules of their own."""
+
+import json
+from datetime import timedelta
+from typing import Annotated, Any, cast
+
+import typer
+
+from lavagna import Policy, Region, Retention
+from lavagna.values import JsonText
+from lavagna_cli import documents, values
+from lavagna_cli.arguments import Yes, confirmed
+from lavagna_cli.command import Scope, command
+from lavagna_cli.durations import duration, spelt
+from lavagna_cli.invocation import Invocation
+from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.values import Form
+
+app = typer.Typer(no_args_is_help=True)
+
+RegionPath = Annotated[
+    str, typer.Argument(metavar="PATH", help="The key at the root of the region.")
+]
+
+
+@command(app, name="list", scope=Scope.BOARD, example="lavagna regions list")
+async def list_(invocation: Invocation) -> None:
+    """List the regions that you may read, by path."""
+    async with invocation.board() as board:
+        found = await board.regions.list()
+    columns = [
+        Column("PATH", "bold"),
+        Column("POLICY"),
+        Column("OWNER", "magenta"),
+        Column("READERS"),
+        Column("WRITERS"),
+        Column("SCHEMA"),
+    ]
+    rows = [
+        (
+            values.printable(each.path),
+            each.policy.value,
+            each.owner,
+            ",".join(each.readers) or "everyone",
+            ",".join(each.writers) or "everyone",
+            "" if each.schema is None else "yes",
+        )
+        for each in found
+    ]
+    document = {"regions": [documents.of(each) for each in found]}
+    invocation.screen.rows(document, Rows(columns, rows, nothing="There is no region."))
+
+
+@command(app, scope=Scope.BOARD, example="lavagna regions get plan")
+async def get(invocation: Invocation, path: RegionPath) -> None:
+    """Show the rules of a region."""
+    async with invocation.board() as board:
+        _show(invocation.screen, await board.regions.get(path))
+
+
+@command(
+    app,
+    name="set",
+    scope=Scope.BOARD,
+    example="""
+    lavagna regions set plan --owner cto --writer cto --writer team:leads
+    lavagna regions set status --policy latest --schema @status.schema.json --keep-versions 100
+    """,
+)
+async def set_(
+    invocation: Invocation,
+    path: RegionPath,
+    *,
+    owner: Annotated[
+        str, typer.Option(help="Who may always read, write and change it: AGENT or team:TEAM.")
+    ] = "",
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may read: AGENT, team:TEAM or *; everyone if left out."),
+    ] = None,
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may write: AGENT, team:TEAM or *; everyone if left out."),
+    ] = None,
+    policy: Annotated[
+        Policy,
+        typer.Option(help="guarded: changing needs the version seen; latest: the last write wins."),
+    ] = Policy.GUARDED,
+    schema: Annotated[
+        str,
+        typer.Option(help="A JSON Schema for its values; @FILE reads a file.", metavar="JSON"),
+    ] = "",
+    keep_for: Annotated[
+        timedelta | None,
+        typer.Option(
+            help="Give up superseded versions older than this.", metavar="DURATION", parser=duration
+        ),
+    ] = None,
+    keep_versions: Annotated[
+        int, typer.Option(help="Keep at most this many versions of an entry; 0: all.", min=0)
+    ] = 0,
+    expect: Annotated[
+        int, typer.Option(help="Only if the region is still at this version.", metavar="VERSION")
+    ] = 0,
+) -> None:
+    """Create a region, or replace all rules of one."""
+    retention = Retention(
+        age_seconds=None if keep_for is None else keep_for.total_seconds(),
+        versions_max=keep_versions,
+    )
+    region = Region(
+        path=path,
+        owner=owner,
+        readers=reader or (),
+        writers=writer or (),
+        policy=policy,
+        schema=_schema(schema),
+        retention=retention if retention != Retention() else None,
+        version=expect,
+    )
+    async with invocation.board() as board:
+        _show(invocation.screen, await board.regions.set(region))
+
+
+@command(app, scope=Scope.BOARD, example="lavagna regions delete plan --yes")
+async def delete(invocation: Invocation, path: RegionPath, *, yes: Yes = False) -> None:
+    """Delete a region; its entries stay, under the rules of the region around it."""
+    confirmed(f"Delete the rules of {path}?", yes=yes)
+    async with invocation.board() as board:
+        await board.regions.delete(path)
+    invocation.screen.done({"deleted": path}, bare=path, remark=f"Deleted the rules of {path}")
+
+
+def _show(screen: Screen, region: Region) -> None:
+    retention = region.retention or Retention()
+    age = retention.age_seconds
+    screen.properties(
+        documents.of(region),
+        {
+            "path": values.printable(region.path),
+            "version": str(region.version),
+            "policy": region.policy.value,
+            "owner": region.owner,
+            "readers": ", ".join(region.readers) or "everyone",
+            "writers": ", ".join(region.writers) or "everyone",
+            "keep for": "" if age is None else spelt(timedelta(seconds=age)),
+            "keep versions": str(retention.versions_max or ""),
+            "schema": "" if region.schema is None else json.dumps(region.schema),
+        },
+    )
+
+
+def _schema(argument: str) -> dict[str, Any] | bool | None:
+    if not argument:
+        return None
+    read = values.read(argument, Form.JSON)
+    schema: Any = json.loads(read.text) if isinstance(read, JsonText) else None
+    if not isinstance(schema, dict | bool):
+        raise typer.BadParameter("A JSON Schema is an object, true or false.")
+    return cast("dict[str, Any] | bool", schema)

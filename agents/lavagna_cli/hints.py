@@ -1,0 +1,34 @@
+"""What to do next about an error, by its reason."""
+
+from lavagna import errors
+
+_BY_REASON = {
+    "VERSION_REQUIRED": "Pass --expect with the version you saw, or --overwrite to replace it unseen.",
+    "COMPACTED": "That history was given up; ask for a later revision.",
+    "FUTURE_REVISION": "Ask for a revision that exists, or leave it out for the newest.",
+    "EPOCH_CHANGED": "The board was restored from a backup; start anew, without the old token.",
+    "FILTER_MISMATCH": "Resume with the patterns that the token was given for.",
+    "UNAUTHENTICATED": "Pass --token or set LAVAGNA_TOKEN; an administrator gives one with "
+    "`lavagna agents register`.",
+    "ROLE_REQUIRED": "See what you may do with `lavagna agents whoami`.",
+    "NOT_A_WRITER": "See who may write with `lavagna regions list`.",
+    "UNAVAILABLE": "Is a server running there? Start one with `lavagna serve`, or name another "
+    "with --target.",
+}
+
+
+def for_error(error: errors.LavagnaError) -> str:
+    """What to do next; empty when the error says all there is to say."""
+    if isinstance(error, errors.AlreadyExists):
+        return "Choose another name."
+    if isinstance(error, errors.Conflict):
+        return _after_a_conflict(error)
+    if isinstance(error, errors.Exhausted) and error.retry_after:
+        return f"Try again in {error.retry_after:g} s."
+    return _BY_REASON.get(error.reason, "")
+
+
+def _after_a_conflict(conflict: errors.Conflict) -> str:
+    if conflict.current is None:
+        return "Look again, then decide."
+    return f"Decide again with that in mind, then pass --expect {conflict.current.version}."

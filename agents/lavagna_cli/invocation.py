@@ -1,0 +1,53 @@
+"""One run of one command: what the user asked for, the board to ask, the screen to answer on."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import typer
+
+from lavagna import Board, Retry, Space, Tls, connect
+from lavagna_cli.options import Options
+from lavagna_cli.screen import Screen
+
+_QUICK = Retry(attempts_max=4, first_seconds=0.1, most_seconds=1.0)
+"""A person waits: a server that is away is reported in about a second, one that restarts is met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a command is given to work with."""
+
+    options: Options
+    screen: Screen
+
+    @property
+    def space(self) -> Space:
+        """The space that the user means."""
+        return Space.PRIVATE if self.options.private else Space.SHARED
+
+    @asynccontextmanager
+    async def board(self, retry: Retry = _QUICK) -> AsyncGenerator[Board]:
+        """The board that the user means, in the space that the user means."""
+        said = self.options
+        async with connect(
+            said.target,
+            agent=said.agent,
+            board=said.board,
+            token=said.token,
+            tls=_tls(said),
+            session="lavagna",
+            retry=retry,
+        ) as board:
+            yield board.private if said.private else board
+
+
+def _tls(said: Options) -> Tls | None:
+    if bool(said.tls_cert) != bool(said.tls_key):
+        raise typer.BadParameter("--tls-cert and --tls-key go together.")
+    if not (said.tls_ca or said.tls_cert):
+        return None
+    try:
+        return Tls.from_files(roots=said.tls_ca, certificate=said.tls_cert, key=said.tls_key)
+    except OSError as error:
+        raise typer.BadParameter(f"Cannot read {error.filename}: {error.strerror}.") from None
