@@ -27,8 +27,6 @@ class BoardError(Exception):
         return {name: str(value) for name, value in vars(self).items() if not name.startswith("_")}
 
 
-
-
 class NotFound(BoardError):
     """Nothing of that name exists for this caller."""
 
@@ -37,8 +35,6 @@ class NotFound(BoardError):
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} does not exist or may not be read")
         self.what = what
-
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,6 @@ class AlreadyExists(Conflict):
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} exists already")
         self.name = name
-
-
 
 
 class Refused(BoardError):
@@ -195,8 +189,6 @@ class Unauthenticated(BoardError):
         super().__init__(why)
 
 
-
-
 class Invalid(BoardError):
     """The request breaks a rule that does not depend on the board."""
 
@@ -238,8 +230,6 @@ class FutureRevision(OutOfRange):
     def __init__(self, *, revision: int, newest: int) -> None:
         super().__init__(f"revision {revision} has not happened; the newest is {newest}")
         self.revision, self.newest = revision, newest
-
-
 
 
 class Exhausted(BoardError):
@@ -295,6 +285,15 @@ class StorageFailed(Unavailable):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"nothing was written: {why}")
+
+
+class StartRefused(Unavailable):
+    """The server cannot start on what it was given."""
+
+    reason = "START_REFUSED"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
 
 
 def expired(moment: datetime) -> str:

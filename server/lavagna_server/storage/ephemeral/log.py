@@ -36,7 +36,7 @@ class Log:
     def as_of(self, entry: EntryId, revision: int) -> Entry | None:
         """The version that was newest at a revision, also when that is an end."""
         versions = self.entries.get(entry, ())
-        index = bisect_right(versions, revision, key=lambda version: version.revision)
+        index = bisect_right(versions, revision, key=_revision)
         return versions[index - 1] if index else None
 
     def committed(self, commits: Iterable[Commit]) -> Log:
@@ -80,14 +80,13 @@ class Log:
 
     def compacted(self, subtree: Subtree, horizon: int) -> Log:
         """The log without the versions that were superseded by `horizon`."""
-        kept: dict[EntryId, tuple[Entry, ...] | None] = {}
-        forgotten: set[tuple[int, EntryId]] = set()
-        for entry in self.within(subtree):
-            versions = self.entries[entry]
-            index = bisect_right(versions, horizon, key=lambda version: version.revision) - 1
-            if index > 0:
-                kept[entry] = versions[index:]
-                forgotten.update((version.revision, entry) for version in versions[:index])
+        old = dict(self.superseded(subtree, horizon))
+        kept = {entry: self.entries[entry][count:] for entry, count in old.items()}
+        forgotten = {
+            (version.revision, entry)
+            for entry, count in old.items()
+            for version in self.entries[entry][:count]
+        }
         entries = self.entries.edited(kept)
         if subtree == Subtree():
             before = dict.fromkeys(revision for revision in self.commits if revision < horizon)
@@ -105,6 +104,13 @@ class Log:
             for revision in {revision for revision, _ in forgotten}
             if (commit := self.commits.get(revision)) is not None
         }
+
+    def superseded(self, subtree: Subtree, horizon: int) -> Iterator[tuple[EntryId, int]]:
+        """Entries of which versions are superseded at a horizon, and how many."""
+        for entry in self.within(subtree):
+            count = bisect_right(self.entries[entry], horizon, key=_revision) - 1
+            if count > 0:
+                yield entry, count
 
     def within(self, subtree: Subtree) -> Iterator[EntryId]:
         """Every entry ever written in a part of the space."""
@@ -135,3 +141,7 @@ class Log:
             for number in range(top, max(where.root, 1) - 1, -1)
             if number in self.activations
         )
+
+
+def _revision(entry: Entry) -> int:
+    return entry.revision

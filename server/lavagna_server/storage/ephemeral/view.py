@@ -141,6 +141,10 @@ class View:
             default=None,
         )
 
+    def has_superseded(self, space: SpaceName, subtree: Subtree, horizon: int) -> bool:
+        log = self._state.logs.get(space)
+        return log is not None and any(True for _ in log.superseded(subtree, horizon))
+
     def revision_by(self, space: SpaceName, moment: datetime) -> int:
         if (log := self._state.logs.get(space)) is None:
             return 0

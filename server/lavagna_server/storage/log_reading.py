@@ -1,0 +1,224 @@
+"""Reads of logs in SQL: spaces, entries, versions and commits."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby, islice
+from typing import Any
+
+from sqlalchemy import Executable, select
+
+from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
+from lavagna_server.ports.store import Scan, Subtree
+from lavagna_server.storage import rows, selects
+from lavagna_server.storage.querying import Querying
+from lavagna_server.storage.rows import micros
+from lavagna_server.storage.tables import versions
+
+_LAST = "\U0010ffff"
+"""Sorts after every key, because it is no character."""
+_NO_ENTRIES: Mapping[EntryId, Entry] = {}
+_KEYS = 500
+"""Keys in one query."""
+
+
+class LogReading(Querying):
+    """The part of a `Snapshot` that is about logs."""
+
+    def space(self, name: SpaceName) -> Space | None:
+        found = self._first(selects.SPACE, board=name.board, owner=name.owner)
+        return rows.space_of(found) if found else None
+
+    def spaces(self, board: str) -> Sequence[Space]:
+        return [rows.space_of(row) for row in self._all(selects.SPACES, board=board)]
+
+    def newest(self, space: SpaceName, entries: Collection[EntryId]) -> Mapping[EntryId, Entry]:
+        return self._named(selects.NEWEST, space, entries)
+
+    def as_of(
+        self, space: SpaceName, entries: Collection[EntryId], revision: int
+    ) -> Mapping[EntryId, Entry]:
+        return self._named(selects.AS_OF, space, entries, revision=revision)
+
+    def _named(
+        self,
+        statement: Executable,
+        space: SpaceName,
+        entries: Collection[EntryId],
+        **parameters: Any,
+    ) -> Mapping[EntryId, Entry]:
+        if not entries or (space_id := self._space_id(space)) is None:
+            return _NO_ENTRIES
+        keys: dict[Kind, list[str]] = {}
+        for entry in entries:
+            keys.setdefault(entry.kind, []).append(entry.key)
+        found = (
+            rows.version_of(row)
+            for kind, of_kind in keys.items()
+            for start in range(0, len(of_kind), _KEYS)
+            for row in self._all(
+                statement,
+                space=space_id,
+                kind=kind.value,
+                keys=of_kind[start : start + _KEYS],
+                **parameters,
+            )
+        )
+        return {entry.id: entry for entry in found}
+
+    def scan(self, space: SpaceName, scan: Scan) -> Sequence[Entry]:
+        space_id = self._space_id(space)
+        return (
+            []
+            if space_id is None
+            else list(islice(self._scanned(space, space_id, scan), scan.limit))
+        )
+
+    def _scanned(self, space: SpaceName, space_id: int, scan: Scan) -> Iterator[Entry]:
+        found = 0
+        for kind in sorted(scan.kinds or Kind, key=_kind_text):
+            after = _key_after(kind, scan.after)
+            if scan.path and after < scan.path:
+                root = EntryId(kind, scan.path)
+                at = (
+                    self.newest(space, [root])
+                    if scan.revision is None
+                    else self.as_of(space, [root], scan.revision)
+                )
+                if root in at and at[root].exists:
+                    found += 1
+                    yield at[root]
+            for row in self._below(space_id, kind, after, scan, scan.limit - found):
+                found += 1
+                yield rows.version_of(row)
+
+    def _below(
+        self, space_id: int, kind: Kind, after: str, scan: Scan, limit: int
+    ) -> Sequence[rows.Row]:
+        # Not from `path` itself: what sorts between it and what is below it, such as `a-b` between `a` and `a/b`, is no part of it.
+        first, last = (f"{scan.path}/", f"{scan.path}0") if scan.path else ("", _LAST)
+        beyond = max(first, after)
+        if beyond >= last or limit <= 0:
+            return ()
+        between = {
+            "space": space_id,
+            "kind": kind.value,
+            "beyond": beyond,
+            "last": last,
+            "limit": limit,
+        }
+        if scan.revision is None:
+            return self._all(selects.SCAN, **between)
+        return self._all(selects.SCAN_AS_OF, **between, revision=scan.revision)
+
+    def versions(
+        self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int
+    ) -> Sequence[Entry]:
+        found = self._of_entry(
+            selects.VERSIONS_BELOW,
+            space,
+            entry,
+            below=2**63 - 1 if below_version is None else below_version,
+            limit=limit,
+        )
+        return [rows.version_of(row) for row in found]
+
+    def version(self, space: SpaceName, entry: EntryId, version: int) -> Entry | None:
+        found = self._of_entry(selects.VERSION, space, entry, version=version)
+        return rows.version_of(found[0]) if found else None
+
+    def _of_entry(
+        self, statement: Executable, space: SpaceName, entry: EntryId, **parameters: Any
+    ) -> Sequence[rows.Row]:
+        space_id = self._space_id(space)
+        if space_id is None:
+            return ()
+        return self._all(
+            statement, space=space_id, kind=entry.kind.value, key=entry.key, **parameters
+        )
+
+    def commits(
+        self, space: SpaceName, *, after: int, limit: int, bytes_max: int
+    ) -> Sequence[Commit]:
+        if (space_id := self._space_id(space)) is None:
+            return []
+        sizes = self._all(selects.COMMIT_SIZES, space=space_id, after=after, limit=limit)
+        if (through := _last_within(sizes, bytes_max)) is None:
+            return []
+        page = {"space": space_id, "after": after, "through": through}
+        made = {
+            revision: tuple(map(rows.version_of, of_commit))
+            for revision, of_commit in groupby(
+                self._all(selects.VERSIONS_BETWEEN, **page), key=_revision
+            )
+        }
+        return [
+            rows.commit_of(row, space, made.get(_revision(row), ()))
+            for row in self._all(selects.COMMITS_BETWEEN, **page)
+        ]
+
+    def surplus_revision(self, space: SpaceName, subtree: Subtree, versions_max: int) -> int | None:
+        if (space_id := self._space_id(space)) is None:
+            return None
+        found = self._first(
+            selects.surplus(subtree),
+            space=space_id,
+            kept=versions_max,
+            kept_before_last=versions_max - 1,
+        )
+        return found[0] if found else None
+
+    def has_superseded(self, space: SpaceName, subtree: Subtree, horizon: int) -> bool:
+        if (space_id := self._space_id(space)) is None:
+            return False
+        first = select(versions.c.revision).where(selects.superseded(subtree)).limit(1)
+        return self._first(first, space=space_id, horizon=horizon) is not None
+
+    def revision_by(self, space: SpaceName, moment: datetime) -> int:
+        space_id, log = self._space_id(space), self.space(space)
+        oldest = (
+            self._first(selects.OLDEST_COMMIT, space=space_id) if space_id is not None else None
+        )
+        if log is None or oldest is None or oldest[0] is None:
+            return 0
+        # Times rise with revisions, so that halving finds it without an index of its own.
+        revisions = range(oldest[0], log.head + 1)
+        index = bisect_right(
+            revisions, micros(moment), key=lambda revision: self._committed_at(space_id, revision)
+        )
+        return revisions[index - 1] if index else 0
+
+    def _committed_at(self, space_id: int | None, revision: int) -> int:
+        found = self._first(selects.COMMITTED_AT, space=space_id, revision=revision)
+        assert found is not None
+        return int(found[0])
+
+
+def _kind_text(kind: Kind) -> str:
+    return kind.value
+
+
+def _key_after(kind: Kind, after: EntryId | None) -> str:
+    """After which key to begin among those of a kind."""
+    if after is None:
+        return ""
+    name, key = after.kind.value, after.key
+    return key if name == kind.value else (_LAST if name > kind.value else "")
+
+
+def _last_within(sizes: Sequence[rows.Row], bytes_max: int) -> int | None:
+    """The revision at which the sizes exceed `bytes_max`, or the last."""
+    total = 0
+    last: int | None = None
+    for revision, size_bytes in sizes:
+        last = revision
+        total += size_bytes
+        if total > bytes_max:
+            break
+    return last
+
+
+def _revision(row: rows.Row) -> int:
+    return int(row[1])

@@ -1,0 +1,128 @@
+"""The store on SQLite: transactions on the one connection that writes, snapshots on connections that read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Lock
+
+from sqlalchemy import Connection, Engine, Insert, Table
+from sqlalchemy.dialects import sqlite
+
+from lavagna_server.domain.entries import SpaceName
+from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.ports.store import Snapshot, Transaction
+from lavagna_server.storage.batches import Batches
+from lavagna_server.storage.reading import Reading
+from lavagna_server.storage.sqlite import connections, schema
+from lavagna_server.storage.sqlite.failures import FAILURES, meaning
+from lavagna_server.storage.sqlite.lock import DirectoryLock
+from lavagna_server.storage.writing import Writing
+
+DATABASE_FILE = "board.db"
+SQLITE_VERSION = sqlite3.sqlite_version
+"""The version of the library that this process runs."""
+
+
+def _upsert(table: Table, key: Sequence[str]) -> Insert:
+    statement = sqlite.insert(table)
+    rest = {
+        column.name: statement.excluded[column.name]
+        for column in table.c
+        if column.name not in (*key, "id")
+    }
+    if not rest:
+        return statement.on_conflict_do_nothing(index_elements=key)
+    return statement.on_conflict_do_update(index_elements=key, set_=rest)
+
+
+_BATCHES = Batches(sqlite.dialect(), _upsert)
+
+
+class SqliteStore:
+    """A `Store` in a directory of its own."""
+
+    def __init__(self, lock: DirectoryLock, writer: Engine, readers: Engine) -> None:
+        self._lock = lock
+        self._engines = (
+            readers,
+            writer,
+        )  # readers end first, so that the writer makes the last checkpoint
+        self._readers = readers
+        self._writer = writer.connect()
+        self._writing = Lock()
+        self._space_ids: dict[SpaceName, int] = {}
+
+    @classmethod
+    def open(cls, directory: Path, *, readers_max: int = 8) -> SqliteStore:
+        """The store in `directory`, which is made when it does not exist.
+
+        Raises:
+            StartRefused: Another server uses it, it holds something else, or the storage refuses.
+        """
+        with ExitStack() as undo:
+            try:
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                lock = DirectoryLock(directory)
+                undo.callback(lock.release)
+                path = directory / DATABASE_FILE
+                writer = connections.writer(path)
+                undo.callback(writer.dispose)
+                with writer.connect() as connection:
+                    _keep_log(connection)
+                    schema.prepare(connection)
+                store = cls(lock, writer, connections.readers(path, readers_max))
+            except OSError as error:
+                raise StartRefused(f"{directory}: {error.strerror}") from error
+            except FAILURES as error:
+                raise StartRefused(f"{directory}: {meaning(error)}") from error
+            undo.pop_all()
+            return store
+
+    @contextmanager
+    def transaction(self) -> Generator[Transaction]:
+        """A write transaction; nobody else can write until it ends."""
+        with self._writing:
+            connection = self._writer
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield Writing(connection, self._space_ids, _BATCHES)
+                connection.commit()
+            except BaseException as error:
+                self._undo()
+                if isinstance(error, FAILURES):
+                    raise StorageFailed(meaning(error)) from error
+                raise
+
+    def _undo(self) -> None:
+        self._space_ids.clear()  # some may be of spaces that do not come to be
+        self._writer.rollback()
+
+    @contextmanager
+    def snapshot(self) -> Generator[Snapshot]:
+        """A view of everything that is committed now."""
+        try:
+            with self._readers.connect() as connection:
+                connection.exec_driver_sql("BEGIN")
+                # SQLite takes a snapshot at the first read, not at BEGIN.
+                connection.exec_driver_sql("SELECT 1 FROM spaces LIMIT 1").all()
+                yield Reading(connection, {})
+        except FAILURES as error:
+            raise StorageFailed(meaning(error)) from error
+
+    def close(self) -> None:
+        """Ends all connections and lets go of the directory."""
+        self._writer.close()
+        for engine in self._engines:
+            engine.dispose()
+        self._lock.release()
+
+
+def _keep_log(connection: Connection) -> None:
+    mode = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one()
+    if mode != "wal":
+        raise StartRefused(
+            "the file system cannot keep a write-ahead log; network file systems often cannot"
+        )
