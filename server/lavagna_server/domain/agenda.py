@@ -15,7 +15,7 @@ from typing import NamedTuple
 from lavagna_server.domain.entries import Cause, Kind, SpaceName
 from lavagna_server.domain.errors import WrongState
 from lavagna_server.domain.leases import Lease, LeaseToken
-from lavagna_server.domain.triggers import BACKOFF_MAX, TriggerLimits
+from lavagna_server.domain.triggers import BACKOFF_MAX, TriggerId, TriggerLimits
 
 
 class ActivationState(Enum):
@@ -95,6 +95,11 @@ class Activation:
         return LeaseToken(self.id.space, self.id.number, self.fence, self.lease.nonce)
 
     @property
+    def trigger_id(self) -> TriggerId:
+        """The trigger that fired it."""
+        return TriggerId(self.id.space, self.trigger)
+
+    @property
     def cause(self) -> Cause:
         """The cause of commits made for it."""
         return Cause(self.id.number, self.trigger, self.fired_revision, self.depth, self.root)
@@ -122,28 +127,52 @@ def granted(activation: Activation, *, holder: str, nonce: str, now: datetime) -
 
 
 def finished(
-    activation: Activation, state: ActivationState, *, now: datetime, reason: str = "", revision: int = 0
+    activation: Activation,
+    state: ActivationState,
+    *,
+    now: datetime,
+    reason: str = "",
+    revision: int = 0,
 ) -> Activation:
     """The activation at its end."""
     return replace(
-        activation, state=state, lease=None, finished_at=now, reason=reason, completed_revision=revision, not_before=None
+        activation,
+        state=state,
+        lease=None,
+        finished_at=now,
+        reason=reason,
+        completed_revision=revision,
+        not_before=None,
     )
 
 
-def offered(activation: Activation, *, not_before: datetime | None = None, reason: str = "") -> Activation:
+def offered(
+    activation: Activation, *, not_before: datetime | None = None, reason: str = ""
+) -> Activation:
     """The activation back on the agenda."""
     return replace(
-        activation, state=ActivationState.WAITING, lease=None, not_before=not_before, reason=reason or activation.reason
+        activation,
+        state=ActivationState.WAITING,
+        lease=None,
+        not_before=not_before,
+        reason=reason or activation.reason,
     )
 
 
 def failed(
-    activation: Activation, *, now: datetime, reason: str, retry_after: timedelta | None, final: bool
+    activation: Activation,
+    *,
+    now: datetime,
+    reason: str,
+    retry_after: timedelta | None,
+    final: bool,
 ) -> Activation:
     """The activation after an attempt that its holder gave up: waiting for its backoff, or a dead letter."""
     if final or activation.attempt >= activation.limits.attempts_max:
         return finished(activation, ActivationState.DEAD, now=now, reason=reason)
-    wait = retry_after if retry_after is not None else backoff(activation.limits, activation.attempt)
+    wait = (
+        retry_after if retry_after is not None else backoff(activation.limits, activation.attempt)
+    )
     return offered(activation, not_before=now + wait, reason=reason)
 
 
@@ -167,13 +196,19 @@ def replayed(activation: Activation) -> Activation:
         WrongState: It has not ended.
     """
     if activation.state.is_open or activation.state is ActivationState.COMPLETED:
-        raise WrongState(str(activation.id), state=activation.state.value, needs="ended without a result")
+        raise WrongState(
+            str(activation.id), state=activation.state.value, needs="ended without a result"
+        )
     return replace(offered(activation), attempt=0, finished_at=None, start_by=None)
 
 
 def backoff(limits: TriggerLimits, attempt: int) -> timedelta:
     """The wait after the `attempt`-th attempt: doubled with each, at most five minutes."""
-    return min(BACKOFF_MAX, limits.backoff * 2 ** min(attempt - 1, 30)) if limits.backoff else timedelta(0)
+    return (
+        min(BACKOFF_MAX, limits.backoff * 2 ** min(attempt - 1, 30))
+        if limits.backoff
+        else timedelta(0)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +216,10 @@ class ActivationFilter:
     """Which activations are meant; unset fields do not restrict."""
 
     space: SpaceName | None = None
-    states: frozenset[ActivationState] = field(default_factory=frozenset)
+    states: frozenset[ActivationState] = field(default_factory=frozenset[ActivationState])
     trigger: str = ""
-    triggers: frozenset[str] = field(default_factory=frozenset)
-    workers: frozenset[str] = field(default_factory=frozenset)
+    triggers: frozenset[str] = field(default_factory=frozenset[str])
+    workers: frozenset[str] = field(default_factory=frozenset[str])
     binding: str | None = None
     root: int = 0
     rating_min: int | None = None
@@ -210,9 +245,14 @@ class ActivationFilter:
             and (not self.below_number or activation.id.number < self.below_number)
             and (self.fired_after is None or activation.fired_at > self.fired_after)
             and (
-                self.offered_by is None or activation.not_before is None or activation.not_before <= self.offered_by
+                self.offered_by is None
+                or activation.not_before is None
+                or activation.not_before <= self.offered_by
             )
-            and (self.lease_expired_by is None or (lease is not None and lease.expires_at <= self.lease_expired_by))
+            and (
+                self.lease_expired_by is None
+                or (lease is not None and lease.expires_at <= self.lease_expired_by)
+            )
             and (
                 self.start_due_by is None
                 or (activation.start_by is not None and activation.start_by <= self.start_due_by)

@@ -56,6 +56,7 @@ def check_name(text: str, *, field: str) -> str:
     """
     if not _AGENT.fullmatch(text):
         raise Invalid(
-            field, "a name has 1 to 63 letters, digits, '.', '_' or '-', and begins with a letter or digit"
+            field,
+            "a name has 1 to 63 letters, digits, '.', '_' or '-', and begins with a letter or digit",
         )
     return text

@@ -35,5 +35,8 @@ def check_board_name(text: str, *, field: str) -> str:
         Invalid: It is empty, longer than 63 characters, or has characters other than lower-case letters, digits and hyphens.
     """
     if not _BOARD.fullmatch(text):
-        raise Invalid(field, "a board's name has 1 to 63 lower-case letters, digits and hyphens, and no hyphen first")
+        raise Invalid(
+            field,
+            "a board's name has 1 to 63 lower-case letters, digits and hyphens, and no hyphen first",
+        )
     return text

@@ -20,7 +20,9 @@ DIGEST_BYTES = 16
 def sealed(commit: Commit, previous_digest: bytes) -> Commit:
     """The commit with both of its hashes."""
     content = content_digest(commit.entries)
-    return replace(commit, content_digest=content, digest=chain_digest(commit, content, previous_digest))
+    return replace(
+        commit, content_digest=content, digest=chain_digest(commit, content, previous_digest)
+    )
 
 
 def content_digest(entries: Iterable[Entry]) -> bytes:

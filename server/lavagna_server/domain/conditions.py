@@ -74,5 +74,9 @@ def _fault(condition: Condition, newest: Entry | None) -> str | None:
 def _found(newest: Entry | None) -> str:
     if newest is None:
         return "was never written"
-    state = f"is at version {newest.version}" if newest.exists else f"was {newest.change.value} at version {newest.version}"
+    state = (
+        f"is at version {newest.version}"
+        if newest.exists
+        else f"was {newest.change.value} at version {newest.version}"
+    )
     return f"{state}, revision {newest.revision}, by {newest.author or 'the server'}"

@@ -82,7 +82,13 @@ class Plan:
 
 
 def decide(
-    state: State, request: Request, *, caller: Caller, now: datetime, cause: Cause | None, limits: Limits
+    state: State,
+    request: Request,
+    *,
+    caller: Caller,
+    now: datetime,
+    cause: Cause | None,
+    limits: Limits,
 ) -> Plan:
     """The commit that `request` comes to on `state`.
 
@@ -103,7 +109,9 @@ def decide(
         raise (StaleVersion if stale else ConditionFailed)(failed)
     changes, field = (request.otherwise, "else_changes") if failed else (request.changes, "changes")
     draft = _Draft(state, caller, later(state.space, now), cause, limits)
-    written = [draft.written(change, f"{field}[{index}]", index) for index, change in enumerate(changes)]
+    written = [
+        draft.written(change, f"{field}[{index}]", index) for index, change in enumerate(changes)
+    ]
     if not written:
         return Plan(succeeded=not failed, commit=None, failed=failed)
     commit = Commit(
@@ -175,10 +183,17 @@ class _Draft:
             return change.value
         target = before.value if before is not None and before.exists else None
         if target is not None and target.form is not Form.JSON:
-            raise Invalid(f"{field}.patch", f"{change.id.key} holds {target.form.value}; only JSON can be patched")
+            raise Invalid(
+                f"{field}.patch",
+                f"{change.id.key} holds {target.form.value}; only JSON can be patched",
+            )
         assert isinstance(change.value.content, str)
-        patch = parse_json(change.value.content, field=f"{field}.patch.merge_json", limits=self.limits)
-        patched = Value(Form.JSON, compact(merged(json.loads(target.content) if target else None, patch)))
+        patch = parse_json(
+            change.value.content, field=f"{field}.patch.merge_json", limits=self.limits
+        )
+        patched = Value(
+            Form.JSON, compact(merged(json.loads(target.content) if target else None, patch))
+        )
         check_value(patched, field=f"{field}.patch", limits=self.limits)
         return patched
 
@@ -204,7 +219,11 @@ class _Draft:
         if before is None or not before.exists:
             raise NotFound(change.id.key)
         return before.ended(
-            ChangeType.DELETED, revision=self.revision, author=self.caller.agent, at=self.at, cause=self.cause
+            ChangeType.DELETED,
+            revision=self.revision,
+            author=self.caller.agent,
+            at=self.at,
+            cause=self.cause,
         )
 
 
@@ -213,13 +232,18 @@ def _latest(change: Change, before: Entry | None) -> None:
 
 
 def _guarded(change: Change, before: Entry | None) -> None:
-    if before is None or not before.exists or change.overwrite or change.expected_version is not None:
+    if (
+        before is None
+        or not before.exists
+        or change.overwrite
+        or change.expected_version is not None
+    ):
         return
     raise VersionRequired(change.id.key, current=before)
 
 
 _Rule: TypeAlias = "Callable[[Change, Entry | None], None]"
 
-_POLICIES: Mapping[Policy, _Rule] = MappingProxyType({Policy.LATEST: _latest, Policy.GUARDED: _guarded})
-
-
+_POLICIES: Mapping[Policy, _Rule] = MappingProxyType(
+    {Policy.LATEST: _latest, Policy.GUARDED: _guarded}
+)

@@ -121,9 +121,13 @@ class Entry:
         """Whether this version is a value and not an end."""
         return self.change.leaves_entry
 
-    def ended(self, change: ChangeType, *, revision: int, author: str, at: datetime, cause: Cause | None) -> Entry:
+    def ended(
+        self, change: ChangeType, *, revision: int, author: str, at: datetime, cause: Cause | None
+    ) -> Entry:
         """The version that ends this one: deleted or expired."""
-        return Entry(self.kind, self.key, self.version + 1, revision, change, None, author, at, cause=cause)
+        return Entry(
+            self.kind, self.key, self.version + 1, revision, change, None, author, at, cause=cause
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,4 +217,6 @@ def later(space: Space, now: datetime) -> datetime:
 
 def advanced(space: Space, commit: Commit) -> Space:
     """The space after `commit`."""
-    return replace(space, head=commit.revision, committed_at=commit.committed_at, digest=commit.digest)
+    return replace(
+        space, head=commit.revision, committed_at=commit.committed_at, digest=commit.digest
+    )

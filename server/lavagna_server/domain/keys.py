@@ -48,7 +48,10 @@ def _segments(text: str, *, field: str, limits: Limits) -> list[str]:
         raise Invalid(field, "a key must not contain lone surrogates") from None
     normal = unicodedata.normalize("NFC", text)
     if max(size, len(normal.encode())) > limits.key_bytes_max:
-        raise Invalid(field, f"a key is limited to {limits.key_bytes_max} bytes (key_bytes_max), this has {size}")
+        raise Invalid(
+            field,
+            f"a key is limited to {limits.key_bytes_max} bytes (key_bytes_max), this has {size}",
+        )
     segments = normal.split("/")
     for segment in segments:
         _check_segment(segment, field=field)
@@ -57,14 +60,25 @@ def _segments(text: str, *, field: str, limits: Limits) -> list[str]:
 
 def _check_segment(segment: str, *, field: str) -> None:
     if segment in {"", ".", ".."}:
-        raise Invalid(field, f"a segment of a key must not be {segment!r}: no leading, trailing or doubled slash")
+        raise Invalid(
+            field,
+            f"a segment of a key must not be {segment!r}: no leading, trailing or doubled slash",
+        )
     for character in segment:
         if character in "*{}":
             raise Invalid(field, f"a key must not contain {character!r}, which belongs to patterns")
-        if unicodedata.category(character) in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"} and character != "\u200d":
-            raise Invalid(field, f"a key must not contain the invisible character U+{ord(character):04X}")
+        if (
+            unicodedata.category(character) in {"Cc", "Cf", "Co", "Cn", "Zl", "Zp"}
+            and character != "\u200d"
+        ):
+            raise Invalid(
+                field, f"a key must not contain the invisible character U+{ord(character):04X}"
+            )
         if _is_disguise(character):
-            raise Invalid(field, f"a key must not contain U+{ord(character):04X}, a look-alike of another character")
+            raise Invalid(
+                field,
+                f"a key must not contain U+{ord(character):04X}, a look-alike of another character",
+            )
 
 
 def _is_disguise(character: str) -> bool:
@@ -109,7 +123,8 @@ class Pattern:
         if not bind or "{" not in self.text:
             return self
         segments = tuple(
-            bind.get(segment[1:-1], segment) if segment.startswith("{") else segment for segment in self.segments
+            bind.get(segment[1:-1], segment) if segment.startswith("{") else segment
+            for segment in self.segments
         )
         return Pattern("/".join(segments), segments)
 
@@ -122,7 +137,9 @@ def is_wild(segment: str) -> bool:
     return segment in {"*", "**"} or segment.startswith("{")
 
 
-def _matches(pattern: tuple[str, ...], key: tuple[str, ...], bind: dict[str, str]) -> Iterator[dict[str, str]]:
+def _matches(
+    pattern: tuple[str, ...], key: tuple[str, ...], bind: dict[str, str]
+) -> Iterator[dict[str, str]]:
     # `**` stands only at the end (see parse_pattern), so matching never backtracks.
     for index, segment in enumerate(pattern):
         if segment == "**":
@@ -147,7 +164,9 @@ def parse_pattern(text: str, *, field: str, limits: Limits) -> Pattern:
             a segment, or a literal segment that no key can have.
     """
     if len(text) > 2 * limits.key_bytes_max:
-        raise Invalid(field, f"a pattern is limited to {limits.key_bytes_max} bytes (key_bytes_max)")
+        raise Invalid(
+            field, f"a pattern is limited to {limits.key_bytes_max} bytes (key_bytes_max)"
+        )
     return _parse(text, field, limits)
 
 
@@ -158,7 +177,8 @@ def _parse(text: str, field: str, limits: Limits) -> Pattern:
     raw = text.split("/")
     if len(raw) > limits.pattern_segments_max:
         raise Invalid(
-            field, f"a pattern is limited to {limits.pattern_segments_max} segments (pattern_segments_max), not {len(raw)}"
+            field,
+            f"a pattern is limited to {limits.pattern_segments_max} segments (pattern_segments_max), not {len(raw)}",
         )
     segments: list[str] = []
     for index, segment in enumerate(raw):

@@ -51,9 +51,13 @@ def parse_token(text: str, *, field: str) -> LeaseToken:
     """
     try:
         board, owner, activation, fence, nonce = json.loads(base64.urlsafe_b64decode(text.encode()))
-        token = LeaseToken(SpaceName(str(board), str(owner)), int(activation), int(fence), str(nonce))
+        token = LeaseToken(
+            SpaceName(str(board), str(owner)), int(activation), int(fence), str(nonce)
+        )
     except (ValueError, TypeError, binascii.Error, RecursionError):
-        raise Invalid(field, "not a lease token: give the token that Acquire returned, unaltered") from None
+        raise Invalid(
+            field, "not a lease token: give the token that Acquire returned, unaltered"
+        ) from None
     if str(token) != text:
         raise Invalid(field, "not a lease token: give the token that Acquire returned, unaltered")
     return token
@@ -68,7 +72,13 @@ def renewed(lease: Lease, *, now: datetime) -> Lease:
 
 
 def check_held(
-    lease: Lease | None, fence: int, token: LeaseToken, *, holder: str, now: datetime, activation: str
+    lease: Lease | None,
+    fence: int,
+    token: LeaseToken,
+    *,
+    holder: str,
+    now: datetime,
+    activation: str,
 ) -> None:
     """Checks that `token` is the right to work, now.
 
@@ -78,6 +88,9 @@ def check_held(
     if lease is None:
         raise LeaseLost(activation, "nobody holds it")
     if token.fence != fence or token.nonce != lease.nonce or holder != lease.holder:
-        raise LeaseLost(activation, f"fence {token.fence} is not the current {fence}, or the token is another claim's")
+        raise LeaseLost(
+            activation,
+            f"fence {token.fence} is not the current {fence}, or the token is another claim's",
+        )
     if lease.expires_at <= now:
         raise LeaseLost(activation, expired(lease.expires_at))

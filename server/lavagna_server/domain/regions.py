@@ -5,7 +5,7 @@ The deepest region that holds a key rules it. Keys are compared in their normal 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
@@ -67,7 +67,8 @@ def includes(names: Iterable[str], caller: Caller) -> bool:
     """Whether `caller` is among agents, `team:` names or `*`."""
     teams = caller.teams
     return any(
-        name in (EVERYONE, caller.agent) or (name.startswith(TEAM_PREFIX) and name.removeprefix(TEAM_PREFIX) in teams)
+        name in (EVERYONE, caller.agent)
+        or (name.startswith(TEAM_PREFIX) and name.removeprefix(TEAM_PREFIX) in teams)
         for name in names
     )
 
@@ -79,7 +80,10 @@ class Regions:
         self._by_path: Mapping[str, Region] = {region.path: region for region in regions}
         self._hides_anything = any(region.readers for region in self._by_path.values())
 
-    def __iter__(self) -> Iterable[Region]:
+    def __len__(self) -> int:
+        return len(self._by_path)
+
+    def __iter__(self) -> Iterator[Region]:
         return iter(self._by_path.values())
 
     def at(self, path: str) -> Region | None:

@@ -13,6 +13,9 @@ from cronsim import CronSim, CronSimError
 
 from lavagna_server.domain.errors import Invalid
 
+CRON_FIELDS = 5
+CRON_CHARACTERS_MAX = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -49,13 +52,21 @@ def check_schedule(schedule: Schedule, *, field: str) -> None:
     """
     try:
         ZoneInfo(schedule.time_zone)
-    except (ValueError, OSError, KeyError):  # unknown names raise KeyError's child, hostile ones the others
-        raise Invalid(f"{field}.time_zone", f"{schedule.time_zone!r} is not an IANA time zone") from None
+    except (
+        ValueError,
+        OSError,
+        KeyError,
+    ):  # unknown names raise KeyError's child, hostile ones the others
+        raise Invalid(
+            f"{field}.time_zone", f"{schedule.time_zone!r} is not an IANA time zone"
+        ) from None
     if (schedule.at is None) == (not schedule.cron):
         raise Invalid(field, "give either a time or a cron rule")
     if schedule.cron:
-        if len(schedule.cron) > 128 or len(schedule.cron.split()) != 5:
-            raise Invalid(f"{field}.cron", "a cron rule has five fields: minute hour day month weekday")
+        if len(schedule.cron) > CRON_CHARACTERS_MAX or len(schedule.cron.split()) != CRON_FIELDS:
+            raise Invalid(
+                f"{field}.cron", "a cron rule has five fields: minute hour day month weekday"
+            )
         try:
             CronSim(schedule.cron, datetime(2024, 1, 1, tzinfo=UTC))
         except CronSimError as error:

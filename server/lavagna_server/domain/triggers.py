@@ -46,18 +46,21 @@ class Source:
     kinds: frozenset[Kind] = frozenset()
     """None means all."""
     changes: frozenset[ChangeType] = frozenset()
-    """None means those that leave an entry for edge triggers, all for `every`."""
+    """None means all. An edge trigger looks at an entry's end in any case, unless it is about ends: its condition no longer holds."""
 
-    def bind(self, entry: Entry, mode: Mode) -> Mapping[str, str] | None:
-        """What the pattern binds when this is about `entry` as it is, else None."""
+    def bind(self, entry: Entry) -> Mapping[str, str] | None:
+        """What the pattern binds when this is about `entry`, whatever became of it; else None."""
         if self.kinds and entry.kind not in self.kinds:
             return None
-        if self.changes:
-            if entry.change not in self.changes:
-                return None
-        elif mode is Mode.EDGE and not entry.exists:
-            return None
         return self.pattern.match(entry.key)
+
+    def is_moved_by(self, change: ChangeType) -> bool:
+        """Whether a change of this type is looked at."""
+        return not self.changes or change in self.changes
+
+    def is_present(self, entry: Entry) -> bool:
+        """Whether a condition can hold for `entry` as it is: it exists, or its end is what the trigger is about."""
+        return entry.exists or entry.change in self.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ def check_trigger_name(text: str, *, field: str) -> str:
     """
     if not _TRIGGER.fullmatch(text):
         raise Invalid(
-            field, "a trigger's name has 1 to 128 letters, digits, '.', '_' or '-', and begins with a letter or digit"
+            field,
+            "a trigger's name has 1 to 128 letters, digits, '.', '_' or '-', and begins with a letter or digit",
         )
     return text

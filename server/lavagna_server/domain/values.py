@@ -84,7 +84,9 @@ def parse_json(text: str, *, field: str, limits: Limits) -> Json:
     except _Refusal as refusal:
         raise Invalid(field, str(refusal)) from None
     except json.JSONDecodeError as error:
-        raise Invalid(field, f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+        raise Invalid(
+            field, f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        ) from None
     if "\\u" in text and not _is_encodable(json.dumps(decoded, ensure_ascii=False)):
         raise Invalid(field, "a JSON string must not contain lone surrogates")
     return decoded
@@ -116,7 +118,10 @@ def _finite_float(digits: str) -> float:
 
 def _bounded_integer(digits: str) -> int:
     # Long digit strings are refused by their length: converting them takes quadratic time.
-    if len(digits) > len(str(MAXIMUM_INTEGER)) + 1 or not -MAXIMUM_INTEGER - 1 <= int(digits) <= MAXIMUM_INTEGER:
+    if (
+        len(digits) > len(str(MAXIMUM_INTEGER)) + 1
+        or not -MAXIMUM_INTEGER - 1 <= int(digits) <= MAXIMUM_INTEGER
+    ):
         raise _Refusal(f"the integer {digits[:32]} does not fit in 64 bits: send it as a string")
     return int(digits)
 
@@ -144,6 +149,9 @@ def _check_depth(text: str, *, field: str, limits: Limits) -> None:
         elif character in "[{":
             depth += 1
             if depth > limits.value_depth_max:
-                raise Invalid(field, f"JSON may nest {limits.value_depth_max} deep (value_depth_max), this is deeper")
+                raise Invalid(
+                    field,
+                    f"JSON may nest {limits.value_depth_max} deep (value_depth_max), this is deeper",
+                )
         elif character in "]}":
             depth -= 1

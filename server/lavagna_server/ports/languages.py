@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 
-
 class Outcome(NamedTuple):
     """What an expression came to: a value, or an error that never counts as true."""
 
@@ -60,5 +59,3 @@ class Schemas(Protocol):
             Invalid: The source is not JSON, not a schema, or refers to something remote.
         """
         ...
-
-

@@ -85,15 +85,15 @@ class Effect:
 class Changes:
     """What a group of operations leaves behind; later items of a list replace earlier ones of the same name."""
 
-    spaces: list[Space] = field(default_factory=list)
-    commits: list[Commit] = field(default_factory=list)
+    spaces: list[Space] = field(default_factory=list[Space])
+    commits: list[Commit] = field(default_factory=list[Commit])
     """In revision order per space. Their entries become versions, and the newest version of each entry."""
-    activations: list[Activation] = field(default_factory=list)
-    edges: list[tuple[EdgeId, bool]] = field(default_factory=list)
+    activations: list[Activation] = field(default_factory=list[Activation])
+    edges: list[tuple[EdgeId, bool]] = field(default_factory=list[tuple[EdgeId, bool]])
     """True adds the edge, False removes it."""
-    saved: list[Record] = field(default_factory=list)
-    removed: list[Record] = field(default_factory=list)
-    effects: list[Effect] = field(default_factory=list)
+    saved: list[Record] = field(default_factory=list[Record])
+    removed: list[Record] = field(default_factory=list[Record])
+    effects: list[Effect] = field(default_factory=list[Effect])
 
 
 class Snapshot(Protocol):
@@ -111,7 +111,9 @@ class Snapshot(Protocol):
         """The newest versions, ends included; entries never written are left out."""
         ...
 
-    def as_of(self, space: SpaceName, entries: Collection[EntryId], revision: int) -> Mapping[EntryId, Entry]:
+    def as_of(
+        self, space: SpaceName, entries: Collection[EntryId], revision: int
+    ) -> Mapping[EntryId, Entry]:
         """The versions that were newest at `revision`, ends included."""
         ...
 
@@ -119,7 +121,9 @@ class Snapshot(Protocol):
         """Entries that exist, by kind and key (code point order)."""
         ...
 
-    def versions(self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int) -> Sequence[Entry]:
+    def versions(
+        self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int
+    ) -> Sequence[Entry]:
         """The versions of an entry, newest first, ends included; only those below `below_version` when given."""
         ...
 
@@ -127,7 +131,9 @@ class Snapshot(Protocol):
         """One version of an entry; None when it was never made or is compacted."""
         ...
 
-    def commits(self, space: SpaceName, *, after: int, limit: int, bytes_max: int) -> Sequence[Commit]:
+    def commits(
+        self, space: SpaceName, *, after: int, limit: int, bytes_max: int
+    ) -> Sequence[Commit]:
         """Commits after a revision, in order: at most `limit`, and stopping once their values exceed `bytes_max`."""
         ...
 
@@ -147,7 +153,9 @@ class Snapshot(Protocol):
         """One activation."""
         ...
 
-    def activations(self, where: ActivationFilter, *, order: Order, limit: int) -> Sequence[Activation]:
+    def activations(
+        self, where: ActivationFilter, *, order: Order, limit: int
+    ) -> Sequence[Activation]:
         """The activations that are meant."""
         ...
 
@@ -168,6 +176,10 @@ class Snapshot(Protocol):
 
     def surplus_revision(self, space: SpaceName, subtree: Subtree, versions_max: int) -> int | None:
         """The revision from which on keeping `versions_max` versions of each entry reads exactly; None when none has more."""
+        ...
+
+    def has_superseded(self, space: SpaceName, subtree: Subtree, horizon: int) -> bool:
+        """Whether a compaction to `horizon` would forget at least one version."""
         ...
 
     def revision_by(self, space: SpaceName, moment: datetime) -> int:

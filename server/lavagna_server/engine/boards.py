@@ -1,0 +1,243 @@
+"""Boards and regions: the use cases of keeping them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from lavagna_server.domain.agents import SERVER_WIDE, Caller, Role
+from lavagna_server.domain.boards import Board
+from lavagna_server.domain.entries import Commit, Occasion, Space, SpaceName
+from lavagna_server.domain.errors import (
+    AlreadyExists,
+    Exhausted,
+    FutureRevision,
+    NotFound,
+    PermissionDenied,
+    RoleRequired,
+    StaleRecord,
+)
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.regions import Region
+from lavagna_server.engine.calls import Call
+from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.once import once
+from lavagna_server.engine.reading import Readers, visible_space
+from lavagna_server.engine.workspace import Workspace
+from lavagna_server.engine.writer import Writer
+from lavagna_server.ports.languages import Schemas
+from lavagna_server.ports.store import Subtree
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """History that was given up: where the log stands after it."""
+
+    space: Space
+    at: datetime
+
+
+def check_admin(caller: Caller) -> None:
+    """Raises `RoleRequired` unless the caller is an administrator."""
+    if caller.role is not Role.ADMIN:
+        raise RoleRequired(agent=caller.agent, role=caller.role.name.lower(), needs="admin")
+
+
+class Boards:
+    """Keeps boards."""
+
+    def __init__(self, writer: Writer, catalog: Catalog, readers: Readers) -> None:
+        self._writer, self._catalog, self._readers = writer, catalog, readers
+
+    async def create(self, call: Call[Board, R], draft: Board) -> R:
+        """Creates a board. Raises `AlreadyExists`."""
+        check_admin(call.caller)
+
+        def operation(work: Workspace) -> Board:
+            if draft.name in work.catalog.boards:
+                raise AlreadyExists(f"boards/{draft.name}")
+            board = replace(draft, epoch=new_epoch(), version=1, created_at=work.now)
+            work.save(board)
+            return board
+
+        return await once(self._writer, call, operation)
+
+    async def get(self, caller: Caller) -> tuple[Board, Space]:
+        """The caller's board, and where its shared space stands."""
+        name = SpaceName(caller.board)
+        space = await self._readers.run(
+            lambda snapshot: visible_space(snapshot, self._catalog, caller, name)
+        )
+        return self._catalog.board(caller.board).board, space
+
+    async def list(self, caller: Caller, *, after: str, size: int) -> Sequence[Board]:
+        """A page of the boards that the caller belongs to: all for the server's own agents, else its one."""
+        boards = [each.board for each in list(self._catalog.boards.values())]
+        if caller.board != SERVER_WIDE:
+            boards = [board for board in boards if board.name == caller.board]
+        return sorted(
+            (board for board in boards if board.name > after), key=lambda board: board.name
+        )[:size]
+
+    async def update(
+        self, call: Call[Board, R], change: Callable[[Board], Board], *, expected_version: int
+    ) -> R:
+        """Changes a board's settings; `change` gives the new ones from the current ones."""
+        check_admin(call.caller)
+
+        def operation(work: Workspace) -> Board:
+            current = work.board(call.caller.board).board
+            if expected_version and expected_version != current.version:
+                raise StaleRecord(
+                    f"boards/{current.name}", expected=expected_version, current=current.version
+                )
+            changed = change(current)
+            if changed == current:
+                return current
+            changed = replace(changed, version=current.version + 1)
+            work.save(changed)
+            work.woken.add(current.name)
+            return changed
+
+        return await once(self._writer, call, operation)
+
+    async def delete(self, call: Call[None, R]) -> R:
+        """Deletes the caller's board with everything on it, for good."""
+        check_admin(call.caller)
+
+        def operation(work: Workspace) -> None:
+            board = work.board(call.caller.board).board
+            work.erase_board(board)
+
+        return await once(self._writer, call, operation)
+
+    async def compact(self, call: Call[Compaction, R], space: SpaceName, revision: int) -> R:
+        """Gives up the history before a revision, as a commit of its own; 0 means before the newest.
+
+        Raises:
+            FutureRevision: The revision has not happened.
+            RoleRequired: The shared space is compacted by administrators; a private one by its owner.
+        """
+        if not space.owner:
+            check_admin(call.caller)
+
+        def operation(work: Workspace) -> Compaction:
+            if space.owner not in ("", call.caller.agent):
+                raise NotFound(f"space {space}")
+            known = work.space(space)
+            if revision > known.head:
+                raise FutureRevision(revision=revision, newest=known.head)
+            horizon = revision or known.head
+            if horizon > known.oldest:
+                compact(work, known, Subtree(), horizon, author=call.caller.agent)
+            return Compaction(work.space(space), work.now)
+
+        return await once(self._writer, call, operation)
+
+
+def compact(work: Workspace, space: Space, subtree: Subtree, horizon: int, *, author: str) -> None:
+    """Gives up what no read at `horizon` or later needs, and logs that (S3)."""
+    work.transaction.compact(space.name, subtree, horizon)
+    if not subtree.path:
+        work.put_space(replace(space, oldest=horizon))
+    at = max(work.now, space.committed_at or work.now)
+    work.append(
+        Commit(
+            space.name,
+            space.head + 1,
+            at,
+            author,
+            Occasion.COMPACTION,
+            (),
+            compacted_to=horizon,
+            compacted_path=subtree.path,
+        )
+    )
+
+
+def new_epoch() -> str:
+    """A name for a board's life, that no other life has."""
+    return secrets.token_hex(8)
+
+
+class RegionRules:
+    """Keeps the regions of a board."""
+
+    def __init__(self, writer: Writer, catalog: Catalog, schemas: Schemas, limits: Limits) -> None:
+        self._writer, self._catalog, self._schemas, self._limits = writer, catalog, schemas, limits
+
+    async def set(self, call: Call[Region, R], draft: Region, *, expected_version: int) -> R:
+        """Creates or replaces a region. Administrators, and the owner of the region that is there or around it.
+
+        Raises:
+            PermissionDenied: The caller is neither.
+            StaleRecord: It is not at the expected version.
+            Invalid: Its schema is wrong.
+            Exhausted: The board has too many regions.
+        """
+        if draft.schema_json:
+            self._schemas.schema(draft.schema_json, field="region.schema_json")
+
+        def operation(work: Workspace) -> Region:
+            regions = work.board(call.caller.board).regions_of(SpaceName(call.caller.board))
+            known = regions.at(draft.path)
+            _check_rules(call.caller, regions.of(draft.path), draft.path)
+            current = known.version if known else 0
+            if expected_version and expected_version != current:
+                raise StaleRecord(
+                    f"region {draft.path}", expected=expected_version, current=current
+                )
+            if known is None and len(regions) >= self._limits.regions_max:
+                raise Exhausted(
+                    "regions_max", maximum=self._limits.regions_max, subject=call.caller.board
+                )
+            region = replace(draft, version=current, oldest=known.oldest if known else 0)
+            if region == known:
+                return known
+            region = replace(region, version=current + 1)
+            work.save(region)
+            return region
+
+        return await once(self._writer, call, operation)
+
+    async def get(self, caller: Caller, path: str) -> Region:
+        """The region at a path that the caller may read."""
+        region = self._catalog.board(caller.board).regions_of(SpaceName(caller.board)).at(path)
+        if region is None or not region.may_read(caller):
+            raise NotFound(f"region {path}")
+        return region
+
+    async def list(self, caller: Caller) -> Sequence[Region]:
+        """The regions that the caller may read, by path."""
+        regions = self._catalog.board(caller.board).regions_of(SpaceName(caller.board))
+        return sorted(
+            (region for region in regions if region.may_read(caller)),
+            key=lambda region: region.path,
+        )
+
+    async def delete(self, call: Call[None, R], path: str) -> R:
+        """Deletes a region; its entries stay, under the rules of the region around it."""
+
+        def operation(work: Workspace) -> None:
+            region = work.board(call.caller.board).regions_of(SpaceName(call.caller.board)).at(path)
+            if region is None or not (
+                region.may_read(call.caller) or call.caller.role is Role.ADMIN
+            ):
+                raise NotFound(f"region {path}")
+            _check_rules(call.caller, region, path)
+            work.remove(region)
+
+        return await once(self._writer, call, operation)
+
+
+def _check_rules(caller: Caller, ruling: Region | None, path: str) -> None:
+    if caller.role is Role.ADMIN or (ruling is not None and ruling.is_owner(caller)):
+        return
+    raise PermissionDenied(
+        f"{caller.agent} may not set the rules of {path}: that takes its owner or an administrator"
+    )

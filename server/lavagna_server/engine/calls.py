@@ -1,0 +1,37 @@
+"""How a transport takes part in a mutation: who calls, under which request id, and how a result becomes a response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from lavagna_server.domain.agents import Caller
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def _kept(response: R, _secret: str) -> R:
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T, R]):
+    """One mutation of one caller.
+
+    The response is made on the writer thread and recorded with the effect, in the same transaction, so that a retry gets the
+    original response even after a crash (S6).
+    """
+
+    caller: Caller
+    request_id: str
+    """Empty when the caller does not care about retries."""
+    fingerprint: bytes
+    """The hash of the method and of the request without its id."""
+    respond: Callable[[T], R]
+    encode: Callable[[R], bytes]
+    """Must leave out secrets, which are never stored."""
+    decode: Callable[[bytes], R]
+    reveal: Callable[[R, str], R] = _kept
+    """Puts the secret, which the engine derives again, into a response."""

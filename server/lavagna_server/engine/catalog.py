@@ -1,0 +1,171 @@
+"""The configuration of all boards in memory: boards, regions, agents and triggers, found by what they are asked for.
+
+The writer thread alone changes it, after an operation succeeded; the event loop reads it. When a group cannot be stored, it is loaded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from lavagna_server.domain.agents import Agent, Caller, Role
+from lavagna_server.domain.boards import Board
+from lavagna_server.domain.entries import SpaceName
+from lavagna_server.domain.errors import NotFound
+from lavagna_server.domain.keys import Pattern
+from lavagna_server.domain.regions import Region, Regions
+from lavagna_server.domain.trie import PatternTrie
+from lavagna_server.domain.triggers import Trigger, TriggerId
+from lavagna_server.ports.store import Record, Snapshot
+
+NO_REGIONS = Regions()
+
+
+class Interest(NamedTuple):
+    """Why a trigger is concerned by a key: as what it is about, or as what its condition reads."""
+
+    trigger: TriggerId
+    reads: bool
+    place: int
+    """Which of its patterns."""
+
+
+class BoardCatalog:
+    """What is configured on one board."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.agents: dict[str, Agent] = {}
+        self.triggers: dict[TriggerId, Trigger] = {}
+        self.due: dict[TriggerId, Trigger] = {}
+        """The triggers that have a next slot."""
+        self._regions: dict[str, Region] = {}
+        self._shared_regions = NO_REGIONS
+        self._interests: dict[SpaceName, PatternTrie[Interest]] = {}
+
+    def regions_of(self, space: SpaceName) -> Regions:
+        """The regions that rule a space; a private one has none."""
+        return NO_REGIONS if space.owner else self._shared_regions
+
+    def interests_in(self, space: SpaceName) -> PatternTrie[Interest] | None:
+        """Which triggers are concerned by which keys."""
+        return self._interests.get(space)
+
+    def teams_of(self, agent: str) -> frozenset[str]:
+        """The teams that an agent works in."""
+        registered = self.agents.get(agent)
+        return frozenset(registered.teams) if registered else frozenset()
+
+    def reader(self, agent: str) -> Caller:
+        """An agent as the reader in whose name a trigger looks at the board."""
+        return Caller(self.board.name, agent, Role.AGENT, self.teams_of(agent))
+
+    def put_region(self, region: Region, *, remove: bool = False) -> None:
+        """Takes a region in, or out."""
+        if remove:
+            self._regions.pop(region.path, None)
+        else:
+            self._regions[region.path] = region
+        self._shared_regions = Regions(self._regions.values())
+
+    def put_trigger(self, trigger: Trigger, *, remove: bool = False) -> None:
+        """Takes a trigger in, or out; its patterns are indexed anew only when they changed."""
+        if trigger.next_due_at is not None and not trigger.suspended and not remove:
+            self.due[trigger.id] = trigger
+        else:
+            self.due.pop(trigger.id, None)
+        known = self.triggers.get(trigger.id)
+        if (
+            known is not None
+            and not remove
+            and (known.on, known.reads) == (trigger.on, trigger.reads)
+        ):
+            self.triggers[trigger.id] = trigger
+            return
+        index = self._interests.setdefault(trigger.space, PatternTrie())
+        if known is not None:
+            for interest, pattern in _interests(known):
+                index.remove(pattern, interest)
+            del self.triggers[trigger.id]
+        if not remove:
+            for interest, pattern in _interests(trigger):
+                index.add(pattern, interest)
+            self.triggers[trigger.id] = trigger
+
+
+def _interests(trigger: Trigger) -> Iterable[tuple[Interest, Pattern]]:
+    for index, source in enumerate(trigger.on):
+        yield Interest(trigger.id, reads=False, place=index), source.pattern
+    for index, pattern in enumerate(trigger.reads):
+        yield Interest(trigger.id, reads=True, place=index), pattern
+
+
+class Catalog:
+    """All boards, and all agents by their token."""
+
+    def __init__(self) -> None:
+        self.boards: dict[str, BoardCatalog] = {}
+        self.server_agents: dict[str, Agent] = {}
+        self._by_token: dict[bytes, Agent] = {}
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Replaces everything with what is stored."""
+        self.boards, self.server_agents, self._by_token = {}, {}, {}
+        records: list[Record] = [*snapshot.records(Board), *snapshot.records(Region)]
+        records += [*snapshot.records(Agent), *snapshot.records(Trigger)]
+        for record in records:
+            self.put(record)
+
+    def board(self, name: str) -> BoardCatalog:
+        """A board's configuration.
+
+        Raises:
+            NotFound: There is no such board.
+        """
+        found = self.boards.get(name)
+        if found is None:
+            raise NotFound(f"boards/{name}")
+        return found
+
+    def agents_of(self, board: str) -> dict[str, Agent]:
+        """The agents registered on a board, or server-wide."""
+        known = self.boards.get(board)
+        return known.agents if known else self.server_agents
+
+    def agent_with(self, token_hash: bytes) -> Agent | None:
+        """The agent whose token has this hash."""
+        return self._by_token.get(token_hash)
+
+    def put(self, record: Record, *, remove: bool = False) -> None:
+        """Takes a record in, or out."""
+        match record:
+            case Board():
+                self._put_board(record, remove=remove)
+            case Agent():
+                self._put_agent(record, remove=remove)
+            case Region():
+                self.board(record.board).put_region(record, remove=remove)
+            case Trigger():
+                self.board(record.space.board).put_trigger(record, remove=remove)
+
+    def _put_board(self, board: Board, *, remove: bool) -> None:
+        known = self.boards.get(board.name)
+        if remove:
+            for agent in list(known.agents.values()) if known else ():
+                self._put_agent(agent, remove=True)
+            self.boards.pop(board.name, None)
+        elif known is None:
+            self.boards[board.name] = BoardCatalog(board)
+        else:
+            known.board = board
+
+    def _put_agent(self, agent: Agent, *, remove: bool) -> None:
+        agents = self.agents_of(agent.board)
+        known = agents.pop(agent.name, None)
+        if known is not None and known.token_hash:
+            self._by_token.pop(known.token_hash, None)
+        if remove:
+            return
+        agents[agent.name] = agent
+        if agent.token_hash and not agent.revoked:
+            self._by_token[agent.token_hash] = agent

@@ -1,0 +1,190 @@
+"""Commits: the use cases that change entries, all of which end in `Log.write`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from lavagna_server.domain.agenda import Activation, ActivationId
+from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.decisions import Plan, decide
+from lavagna_server.domain.entries import (
+    Cause,
+    Change,
+    Commit,
+    Entry,
+    EntryId,
+    Operation,
+    Request,
+    Space,
+    SpaceName,
+)
+from lavagna_server.domain.errors import Invalid, LeaseLost, NotFound
+from lavagna_server.domain.leases import LeaseToken, check_held, parse_token
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.regions import Region, Regions
+from lavagna_server.domain.values import Form, Value
+from lavagna_server.engine.calls import Call
+from lavagna_server.engine.controller import Controller
+from lavagna_server.engine.once import once
+from lavagna_server.engine.workspace import Workspace
+from lavagna_server.engine.writer import Writer
+from lavagna_server.ports.languages import Schemas
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a commit came to."""
+
+    space: Space
+    """Where the log stands after it."""
+    at: datetime
+    plan: Plan
+
+
+class _State:
+    """A space as `decide` looks at it."""
+
+    def __init__(self, work: Workspace, name: SpaceName, schemas: Schemas) -> None:
+        self._work, self._name, self._schemas = work, name, schemas
+        self.space: Space = work.space(name)
+        self.regions: Regions = work.board(name.board).regions_of(name)
+
+    def newest(self, entry: EntryId) -> Entry | None:
+        return self._work.newest(self._name, entry)
+
+    def check_schema(self, region: Region, value: Value, field: str) -> None:
+        if value.form is not Form.JSON:
+            return
+        assert isinstance(value.content, str)
+        fault = self._schemas.schema(region.schema_json, field="region.schema_json").fault(
+            value.content
+        )
+        if fault is not None:
+            path, rule = fault
+            raise Invalid(f"{field}.value{path}", f"{rule} (schema of region {region.path})")
+
+
+class Log:
+    """The one way into the log: decide, append, react."""
+
+    def __init__(self, controller: Controller, schemas: Schemas, limits: Limits) -> None:
+        self._controller, self._schemas, self._limits = controller, schemas, limits
+
+    def write(
+        self, work: Workspace, caller: Caller, request: Request, cause: Cause | None
+    ) -> Written:
+        """Carries out what a caller asks for, as far as the rules allow. Raises what `decide` raises."""
+        state = _State(work, request.space, self._schemas)
+        plan = decide(state, request, caller=caller, now=work.now, cause=cause, limits=self._limits)
+        if plan.commit is not None:
+            self.append(work, plan.commit, plan.before)
+        return Written(work.space(request.space), work.now, plan)
+
+    def append(self, work: Workspace, commit: Commit, before: Sequence[Entry | None]) -> Commit:
+        """Takes a commit into the log, and lets the controller react to it within the same commit."""
+        done = work.append(commit)
+        self._controller.react(work, done, tuple(before))
+        return done
+
+
+def held(work: Workspace, caller: Caller, token: LeaseToken) -> Activation:
+    """The activation that the caller works on.
+
+    Raises:
+        LeaseLost: The token is not, or no longer, the right to work on it.
+    """
+    id_ = ActivationId(token.space, token.activation)
+    if token.space.board != caller.board or token.space.owner not in ("", caller.agent):
+        raise LeaseLost(
+            str(id_), "the token is of another board or of another agent's private space"
+        )
+    activation = work.agenda.get(id_)
+    if activation is None:
+        raise LeaseLost(str(id_), "there is no such activation")
+    check_held(
+        activation.lease,
+        activation.fence,
+        token,
+        holder=caller.agent,
+        now=work.now,
+        activation=str(id_),
+    )
+    return activation
+
+
+class Commits:
+    """Changes to entries."""
+
+    def __init__(self, writer: Writer, log: Log) -> None:
+        self._writer, self._log = writer, log
+
+    async def commit(self, call: Call[Written, R], request: Request, *, token: str) -> R:
+        """Commits all changes of a request at one revision, or none.
+
+        Raises:
+            ConditionFailed, VersionRequired, NotAWriter, Invalid: What `decide` raises.
+            LeaseLost: A token was given and is stale.
+        """
+        lease = parse_token(token, field="activation_token") if token else None
+        if lease is not None and lease.space != request.space:
+            raise Invalid(
+                "activation_token",
+                f"the activation is in space {lease.space}, the commit in {request.space}",
+            )
+
+        def operation(work: Workspace) -> Written:
+            cause = held(work, call.caller, lease).cause if lease else None
+            return self._log.write(work, call.caller, request, cause)
+
+        return await once(self._writer, call, operation, touches=touches(request))
+
+    async def revert(
+        self,
+        call: Call[Written, R],
+        space: SpaceName,
+        entry: EntryId,
+        *,
+        version: int,
+        expected_version: int | None,
+        overwrite: bool,
+        token: str,
+    ) -> R:
+        """Writes an older version of an entry again, as a new version. Reverting to an end deletes.
+
+        Raises:
+            NotFound: There is no such version, or it is compacted.
+        """
+        lease = parse_token(token, field="activation_token") if token else None
+
+        def operation(work: Workspace) -> Written:
+            cause = held(work, call.caller, lease).cause if lease else None
+            regions = work.board(space.board).regions_of(space)
+            old = work.version(space, entry, version)
+            if old is None or not regions.may_read(entry.key, call.caller):
+                raise NotFound(f"version {version} of {entry.key}")
+            change = Change(
+                entry,
+                Operation.PUT if old.exists else Operation.DELETE,
+                old.value,
+                expected_version,
+                overwrite,
+                old.tags,
+                old.confidence,
+                old.sources,
+            )
+            request = Request(space, (change,), request_id=call.request_id)
+            return self._log.write(work, call.caller, request, cause)
+
+        return await once(self._writer, call, operation, touches=[(space, entry)])
+
+
+def touches(request: Request) -> list[tuple[SpaceName, EntryId]]:
+    """The entries that a request is about, to be read together with the rest of its group's."""
+    about = [condition.id for condition in request.conditions]
+    about += [change.id for change in (*request.changes, *request.otherwise)]
+    return [(request.space, entry) for entry in about]

@@ -1,0 +1,141 @@
+"""Reading: a small pool of threads, and the rule for which revision a read is answered at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.entries import Entry, EntryId, Kind, Space, SpaceName
+from lavagna_server.domain.errors import Compacted, FutureRevision, NotFound
+from lavagna_server.domain.keys import Pattern
+from lavagna_server.engine.catalog import BoardCatalog, Catalog
+from lavagna_server.ports.store import Scan, Snapshot, Store
+
+T = TypeVar("T")
+
+READERS = 4
+PAGE = 1_000
+
+
+class Readers:
+    """Runs reads on threads of their own, each on a consistent snapshot."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="lavagna-reader")
+
+    async def run(self, read: Callable[[Snapshot], T]) -> T:
+        """What `read` gives on the newest snapshot."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._pool, self._with_snapshot, read
+        )
+
+    def _with_snapshot(self, read: Callable[[Snapshot], T]) -> T:
+        with self._store.snapshot() as snapshot:
+            return read(snapshot)
+
+    def close(self) -> None:
+        """Lets reads under way finish and ends the threads."""
+        self._pool.shutdown(wait=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPoint:
+    """Which revision a caller wants to read at."""
+
+    at_revision: int = 0
+    """Exactly this one; 0 is the newest."""
+    min_revision: int = 0
+    """This one or a later one."""
+
+
+class StateAt:
+    """The entries of one space as of one revision, as one caller may see them."""
+
+    def __init__(
+        self, snapshot: Snapshot, board: BoardCatalog, space: Space, revision: int, caller: Caller
+    ) -> None:
+        self.space, self.revision = space, revision
+        self._snapshot, self._board, self._caller = snapshot, board, caller
+        self._regions = board.regions_of(space.name)
+        self._is_newest = revision == space.head
+
+    def get(self, entries: list[EntryId]) -> dict[EntryId, Entry]:
+        """Those of the entries that exist and that the caller may read."""
+        readable = [entry for entry in entries if self._regions.may_read(entry.key, self._caller)]
+        if self._is_newest:
+            found = self._snapshot.newest(self.space.name, readable)
+        else:
+            found = self._snapshot.as_of(self.space.name, readable, self.revision)
+        return {id_: entry for id_, entry in found.items() if entry.exists}
+
+    def scan(
+        self, pattern: Pattern, kinds: frozenset[Kind], after: EntryId | None = None
+    ) -> Iterator[Entry]:
+        """The entries that exist, match and may be read, by kind and key, from after `after` on."""
+        revision = None if self._is_newest else self.revision
+        while page := self._snapshot.scan(
+            self.space.name, Scan(pattern.literal_prefix, kinds, after, revision, PAGE)
+        ):
+            for entry in page:
+                if pattern.match(entry.key) is not None and self._regions.may_read(
+                    entry.key, self._caller
+                ):
+                    yield entry
+            if len(page) < PAGE:
+                return
+            after = page[-1].id
+
+    def newest(self, space: SpaceName, entry: EntryId) -> Entry | None:
+        """The entry, for conditions that are tried on this state."""
+        del space
+        return self.get([entry]).get(entry)
+
+    def matching(
+        self, space: SpaceName, pattern: Pattern, kinds: frozenset[Kind] = frozenset()
+    ) -> Iterator[Entry]:
+        """The entries that match, for conditions that are tried on this state."""
+        del space
+        return self.scan(pattern, kinds)
+
+
+def state_at(
+    snapshot: Snapshot,
+    catalog: Catalog,
+    caller: Caller,
+    name: SpaceName,
+    pattern: Pattern,
+    point: ReadPoint,
+) -> StateAt:
+    """The state of a space at a read point, for reading what matches `pattern`.
+
+    Raises:
+        NotFound: There is no such board, or the space is another agent's.
+        Compacted, FutureRevision: The revision cannot be read; nothing else is given in its place (S4).
+    """
+    space = visible_space(snapshot, catalog, caller, name)
+    revision = point.at_revision or space.head
+    newest_wanted = max(revision, point.min_revision)
+    if newest_wanted > space.head:
+        raise FutureRevision(revision=newest_wanted, newest=space.head)
+    board = catalog.board(name.board)
+    oldest = max(space.oldest, board.regions_of(name).oldest_for(pattern, caller))
+    if revision < oldest:
+        raise Compacted(revision=revision, oldest=oldest)
+    return StateAt(snapshot, board, space, revision, caller)
+
+
+def visible_space(snapshot: Snapshot, catalog: Catalog, caller: Caller, name: SpaceName) -> Space:
+    """Where a space of the caller's stands.
+
+    Raises:
+        NotFound: There is no such board, or the space is another agent's.
+    """
+    board = catalog.board(name.board)
+    if name.owner not in ("", caller.agent):
+        raise NotFound(f"space {name}")
+    return snapshot.space(name) or Space(name, board.board.epoch)

@@ -1,0 +1,321 @@
+"""Reads: the use cases that look at entries and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.diffs import Difference, difference
+from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
+from lavagna_server.domain.errors import Compacted, NotFound
+from lavagna_server.domain.keys import EVERYTHING, Pattern
+from lavagna_server.domain.limits import Limits
+from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.reading import Readers, ReadPoint, StateAt, state_at, visible_space
+from lavagna_server.ports.clock import Clock
+from lavagna_server.ports.store import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRead:
+    """One entry, and the revision it was read at."""
+
+    space: Space
+    revision: int
+    at: datetime
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesRead:
+    """Entries of one revision."""
+
+    space: Space
+    revision: int
+    at: datetime
+    entries: tuple[Entry, ...]
+    next_after: EntryId | None = None
+    """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsRead:
+    """Versions of one entry, newest first."""
+
+    space: Space
+    revision: int
+    at: datetime
+    versions: tuple[Entry, ...]
+    next_below: int | None = None
+    """Where the next page begins; None on the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How two revisions differ."""
+
+    space: Space
+    revision: int
+    at: datetime
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPart:
+    """A part of a log: the state that it begins with, or commits."""
+
+    space: Space
+    at: datetime
+    state: tuple[Entry, ...] = ()
+    commits: tuple[Commit, ...] = ()
+    """Those of which the caller may read something."""
+    through: int = 0
+    """The last revision looked at."""
+
+
+class Reads:
+    """Looks at entries on behalf of a caller, who sees nothing that it may not read."""
+
+    def __init__(self, readers: Readers, catalog: Catalog, clock: Clock, limits: Limits) -> None:
+        self._readers, self._catalog, self._clock, self._limits = readers, catalog, clock, limits
+
+    async def get(
+        self, caller: Caller, space: SpaceName, entry: EntryId, point: ReadPoint
+    ) -> EntryRead:
+        """One entry.
+
+        Raises:
+            NotFound: It does not exist at that revision, or the caller may not read it.
+            Compacted, FutureRevision: That revision cannot be read.
+        """
+
+        def read(snapshot: Snapshot) -> EntryRead:
+            state = self._state(snapshot, caller, space, _exactly(entry.key), point)
+            found = state.get([entry]).get(entry)
+            if found is None:
+                raise NotFound(entry.key)
+            return EntryRead(state.space, state.revision, self._clock.now(), found)
+
+        return await self._readers.run(read)
+
+    async def batch_get(
+        self, caller: Caller, space: SpaceName, entries: Sequence[EntryId], point: ReadPoint
+    ) -> EntriesRead:
+        """Those of many entries that exist, in the order asked for, of one revision."""
+
+        def read(snapshot: Snapshot) -> EntriesRead:
+            states = [
+                self._state(snapshot, caller, space, _exactly(entry.key), point)
+                for entry in entries
+            ]
+            state = states[0] if states else self._state(snapshot, caller, space, EVERYTHING, point)
+            found = state.get(list(entries))
+            kept = tuple(found[entry] for entry in entries if entry in found)
+            return EntriesRead(state.space, state.revision, self._clock.now(), kept)
+
+        return await self._readers.run(read)
+
+    async def list(
+        self,
+        caller: Caller,
+        space: SpaceName,
+        kind: Kind,
+        pattern: Pattern,
+        *,
+        tags: frozenset[str],
+        point: ReadPoint,
+        after: EntryId | None,
+        size: int,
+        keys_only: bool,
+    ) -> EntriesRead:
+        """A page of the entries that match, in key order."""
+
+        def read(snapshot: Snapshot) -> EntriesRead:
+            state = self._state(snapshot, caller, space, pattern, point)
+            page: list[Entry] = []
+            bytes_left = self._limits.page_bytes_max
+            for entry in state.scan(pattern, frozenset({kind}), after):
+                if not tags.issubset(entry.tags):
+                    continue
+                assert entry.value is not None
+                bytes_left -= 0 if keys_only else entry.value.size_bytes
+                if len(page) == size or (page and bytes_left < 0):
+                    return EntriesRead(
+                        state.space, state.revision, self._clock.now(), tuple(page), page[-1].id
+                    )
+                page.append(replace(entry, value=None) if keys_only else entry)
+            return EntriesRead(state.space, state.revision, self._clock.now(), tuple(page))
+
+        return await self._readers.run(read)
+
+    async def history(
+        self,
+        caller: Caller,
+        space: SpaceName,
+        entry: EntryId,
+        *,
+        below_version: int | None,
+        size: int,
+    ) -> VersionsRead:
+        """A page of the versions of an entry, newest first, ends included.
+
+        Raises:
+            NotFound: It was never written, or the caller may not read it.
+        """
+
+        def read(snapshot: Snapshot) -> VersionsRead:
+            known = visible_space(snapshot, self._catalog, caller, space)
+            regions = self._catalog.board(space.board).regions_of(space)
+            versions: Sequence[Entry] = ()
+            if regions.may_read(entry.key, caller):
+                versions = snapshot.versions(
+                    space, entry, below_version=below_version, limit=size + 1
+                )
+            if not versions and below_version is None:
+                raise NotFound(entry.key)
+            page = _within_bytes(versions[:size], self._limits.page_bytes_max)
+            more = len(page) < len(versions)
+            return VersionsRead(
+                known,
+                known.head,
+                self._clock.now(),
+                tuple(page),
+                page[-1].version if more else None,
+            )
+
+        return await self._readers.run(read)
+
+    async def diff(
+        self,
+        caller: Caller,
+        space: SpaceName,
+        kind: Kind,
+        pattern: Pattern,
+        *,
+        from_revision: int,
+        to_revision: int,
+    ) -> Differences:
+        """How the entries that match differ between two revisions, in key order; at most a page of them."""
+
+        def read(snapshot: Snapshot) -> Differences:
+            after = self._state(snapshot, caller, space, pattern, ReadPoint(to_revision))
+            new = {entry.id: entry for entry in after.scan(pattern, frozenset({kind}))}
+            old: dict[EntryId, Entry] = {}
+            if from_revision:
+                before = self._state(snapshot, caller, space, pattern, ReadPoint(from_revision))
+                old = {entry.id: entry for entry in before.scan(pattern, frozenset({kind}))}
+            elif after.space.oldest:
+                raise Compacted(revision=0, oldest=after.space.oldest)
+            changed = sorted(
+                (id_ for id_ in {*old, *new} if _version(old.get(id_)) != _version(new.get(id_))),
+                key=lambda id_: id_.key,
+            )
+            differences = tuple(
+                difference(id_.key, old.get(id_), new.get(id_))
+                for id_ in changed[: self._limits.page_entries_max]
+            )
+            return Differences(after.space, after.revision, self._clock.now(), differences)
+
+        return await self._readers.run(read)
+
+    async def export(
+        self, caller: Caller, space: SpaceName, after_revision: int
+    ) -> AsyncIterator[ExportPart]:
+        """The log of a space as far as the caller may read it: first the state that it begins with, then the commits.
+
+        Ends with the revision that was newest when it began.
+        """
+        known = await self._readers.run(
+            lambda snapshot: visible_space(snapshot, self._catalog, caller, space)
+        )
+        oldest = max(
+            known.oldest,
+            self._catalog.board(space.board).regions_of(space).oldest_for(EVERYTHING, caller),
+        )
+        if after_revision and after_revision < oldest:
+            raise Compacted(revision=after_revision, oldest=oldest)
+        position = after_revision or oldest
+        if not after_revision and oldest:
+            async for part in self._export_state(caller, known, oldest):
+                yield part
+        while position < known.head:
+            part = await self._readers.run(
+                lambda snapshot, after=position: self._export_page(snapshot, caller, known, after)  # type: ignore[misc]
+            )
+            position = part.through
+            yield part
+        if known.head == after_revision or not known.head:
+            yield ExportPart(known, self._clock.now())
+
+    async def _export_state(
+        self, caller: Caller, known: Space, revision: int
+    ) -> AsyncIterator[ExportPart]:
+        after: EntryId | None = None
+        while True:
+            page = await self.list(
+                caller,
+                known.name,
+                Kind.NOTE,
+                EVERYTHING,
+                tags=frozenset(),
+                point=ReadPoint(revision),
+                after=after,
+                size=self._limits.page_entries_max,
+                keys_only=False,
+            )
+            yield ExportPart(known, self._clock.now(), state=page.entries)
+            after = page.next_after
+            if after is None:
+                return
+
+    def _export_page(
+        self, snapshot: Snapshot, caller: Caller, known: Space, after: int
+    ) -> ExportPart:
+        regions = self._catalog.board(known.name.board).regions_of(known.name)
+        commits = snapshot.commits(
+            known.name,
+            after=after,
+            limit=self._limits.page_entries_max,
+            bytes_max=self._limits.page_bytes_max,
+        )
+        readable: list[Commit] = []
+        for commit in commits:
+            entries = tuple(each for each in commit.entries if regions.may_read(each.key, caller))
+            if commit.revision <= known.head and (entries or not commit.entries):
+                readable.append(replace(commit, entries=entries))
+        return ExportPart(
+            known,
+            self._clock.now(),
+            commits=tuple(readable),
+            through=min(commits[-1].revision, known.head),
+        )
+
+    def _state(
+        self,
+        snapshot: Snapshot,
+        caller: Caller,
+        space: SpaceName,
+        pattern: Pattern,
+        point: ReadPoint,
+    ) -> StateAt:
+        return state_at(snapshot, self._catalog, caller, space, pattern, point)
+
+
+def _exactly(key: str) -> Pattern:
+    return Pattern(key, tuple(key.split("/")))
+
+
+def _version(entry: Entry | None) -> int:
+    return entry.version if entry else 0
+
+
+def _within_bytes(entries: Sequence[Entry], bytes_max: int) -> Sequence[Entry]:
+    """The leading entries whose values fit; at least one."""
+    left = bytes_max
+    for index, entry in enumerate(entries):
+        left -= entry.value.size_bytes if entry.value is not None else 0
+        if left < 0 and index:
+            return entries[:index]
+    return entries

@@ -1,0 +1,327 @@
+"""Triggers: setting, suspending and trying the preconditions that wake agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from lavagna_server.domain.agenda import ActivationFilter, ActivationState, finished
+from lavagna_server.domain.agents import Caller, Role
+from lavagna_server.domain.entries import Entry, EntryId, Kind, Space
+from lavagna_server.domain.errors import (
+    Exhausted,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+    RoleRequired,
+    StaleRecord,
+)
+from lavagna_server.domain.keys import EVERYTHING
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.triggers import Mode, Statistics, Trigger, TriggerId
+from lavagna_server.engine.calls import Call
+from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.controller import Controller
+from lavagna_server.engine.evaluation import Evaluator, Subject, Verdict
+from lavagna_server.engine.once import once
+from lavagna_server.engine.reading import Readers, ReadPoint, StateAt, state_at
+from lavagna_server.engine.workspace import Workspace
+from lavagna_server.engine.writer import Writer
+from lavagna_server.ports.clock import Clock
+from lavagna_server.ports.store import Order, Snapshot
+
+R = TypeVar("R")
+
+TRIED_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a trigger made of one entry."""
+
+    key: str
+    bind: dict[str, str]
+    verdict: Verdict
+    rating: int
+    reason: str
+    """Why it would not fire, or what went wrong; empty when it would."""
+    read_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trigger would do at one revision."""
+
+    space: Space
+    revision: int
+    at: datetime
+    would_fire: bool
+    evaluations: tuple[Evaluation, ...]
+
+
+class Triggers:
+    """The triggers of a board as their agents meet them."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        catalog: Catalog,
+        controller: Controller,
+        evaluator: Evaluator,
+        readers: Readers,
+        clock: Clock,
+        limits: Limits,
+    ) -> None:
+        self._writer, self._catalog, self._controller = writer, catalog, controller
+        self._evaluator, self._readers, self._clock, self._limits = (
+            evaluator,
+            readers,
+            clock,
+            limits,
+        )
+
+    async def set(self, call: Call[Trigger, R], draft: Trigger, *, expected_version: int) -> R:
+        """Creates or replaces a trigger; setting the same again changes nothing.
+
+        A new edge trigger fires at once for what holds already. One that replaces another fires for what did not hold before.
+
+        Raises:
+            PermissionDenied: The trigger belongs to somebody else.
+            StaleRecord: It is not at the expected version.
+            Exhausted: The agent has too many triggers.
+            Invalid: Its condition, rating or `reads` are wrong.
+        """
+        caller = call.caller
+        if caller.role < Role.AGENT:
+            raise RoleRequired(agent=caller.agent, role=caller.role.name.lower(), needs="agent")
+        if draft.team and draft.team not in caller.teams and caller.role is not Role.ADMIN:
+            raise PermissionDenied(
+                f"{caller.agent} is not in team {draft.team}, for which the trigger is"
+            )
+        _check_reads(draft)
+        self._evaluator.check(draft)
+
+        def operation(work: Workspace) -> Trigger:
+            known = work.trigger(draft.id)
+            trigger = self._completed(work, caller, draft, known, expected_version)
+            if known is not None and trigger == known:
+                return known
+            trigger = replace(trigger, version=(known.version if known else 0) + 1)
+            work.save(trigger)
+            if trigger.next_due_at is not None:
+                work.deadlines.append(trigger.next_due_at)
+            if not trigger.suspended:
+                self._controller.set_off(work, trigger)
+            return work.trigger(trigger.id) or trigger
+
+        return await once(self._writer, call, operation)
+
+    def _completed(
+        self,
+        work: Workspace,
+        caller: Caller,
+        draft: Trigger,
+        known: Trigger | None,
+        expected_version: int,
+    ) -> Trigger:
+        """The draft with what the server sets."""
+        current = known.version if known else 0
+        if expected_version and expected_version != current:
+            raise StaleRecord(f"trigger {draft.name}", expected=expected_version, current=current)
+        if known is not None:
+            _check_may_change(caller, known)
+            same_schedule = known.schedule == draft.schedule
+            due = known.next_due_at if same_schedule else _next_due(draft, work.now)
+            return replace(
+                draft,
+                agent=known.agent,
+                suspended=known.suspended,
+                version=known.version,
+                statistics=known.statistics,
+                next_due_at=due,
+            )
+        self._check_quota(work, caller)
+        return replace(
+            draft,
+            agent=caller.agent,
+            statistics=Statistics(),
+            suspended=False,
+            next_due_at=_next_due(draft, work.now),
+        )
+
+    def _check_quota(self, work: Workspace, caller: Caller) -> None:
+        triggers = work.board(caller.board).triggers.values()
+        maximum = self._limits.triggers_per_agent_max
+        if sum(trigger.agent == caller.agent for trigger in triggers) >= maximum:
+            raise Exhausted("triggers_per_agent_max", maximum=maximum, subject=caller.agent)
+
+    async def get(self, caller: Caller, trigger: TriggerId) -> Trigger:
+        """One trigger that the caller may see."""
+        found = self._catalog.board(caller.board).triggers.get(trigger)
+        if found is None or trigger.space.owner not in ("", caller.agent):
+            raise NotFound(f"trigger {trigger.name}")
+        return found
+
+    async def list(
+        self, caller: Caller, *, after: TriggerId | None, size: int
+    ) -> Sequence[Trigger]:
+        """A page of the triggers that the caller may see: those of the shared space and its own private ones."""
+        visible = sorted(
+            trigger.id
+            for trigger in list(self._catalog.board(caller.board).triggers.values())
+            if trigger.space.owner in ("", caller.agent) and (after is None or trigger.id > after)
+        )
+        triggers = self._catalog.board(caller.board).triggers
+        return [triggers[id_] for id_ in visible[:size] if id_ in triggers]
+
+    async def suspend(self, call: Call[Trigger, R], trigger: TriggerId) -> R:
+        """Stops a trigger from firing; what it fired already stays on the agenda."""
+        return await self._change(call, trigger, suspended=True)
+
+    async def resume(self, call: Call[Trigger, R], trigger: TriggerId) -> R:
+        """Lets a trigger fire again: at once for what became true meanwhile, and at the next slot, not at missed ones."""
+        return await self._change(call, trigger, suspended=False)
+
+    async def _change(self, call: Call[Trigger, R], id_: TriggerId, *, suspended: bool) -> R:
+        def operation(work: Workspace) -> Trigger:
+            known = _found(work, call.caller, id_)
+            if known.suspended == suspended:
+                return known
+            changed = replace(known, suspended=suspended, version=known.version + 1)
+            if not suspended:
+                changed = replace(changed, next_due_at=_next_due(changed, work.now))
+            work.save(changed)
+            if changed.next_due_at is not None:
+                work.deadlines.append(changed.next_due_at)
+            if not suspended:
+                self._controller.set_off(work, changed)
+            return work.trigger(id_) or changed
+
+        return await once(self._writer, call, operation)
+
+    async def delete(self, call: Call[None, R], trigger: TriggerId) -> R:
+        """Deletes a trigger and cancels what waits of it."""
+
+        def operation(work: Workspace) -> None:
+            known = _found(work, call.caller, trigger)
+            waiting = ActivationFilter(
+                space=known.space,
+                states=frozenset({ActivationState.WAITING, ActivationState.HELD}),
+                trigger=known.name,
+            )
+            for activation in work.agenda.select(waiting, order=Order.AGENDA, limit=1_000_000):
+                reason = f"{call.caller.agent} deleted the trigger"
+                work.agenda.put(
+                    finished(activation, ActivationState.CANCELLED, now=work.now, reason=reason)
+                )
+            work.remove(known)
+
+        return await once(self._writer, call, operation)
+
+    async def try_(
+        self, caller: Caller, subject: Trigger | TriggerId, *, revision: int, key: str
+    ) -> Trial:
+        """Whether a trigger set now would fire on the state of a revision, and why not. Changes nothing."""
+        trigger = await self.get(caller, subject) if isinstance(subject, TriggerId) else subject
+        _check_reads(trigger)
+        self._evaluator.check(trigger)
+        reader = (
+            caller
+            if not isinstance(subject, TriggerId)
+            else self._catalog.board(caller.board).reader(trigger.agent)
+        )
+
+        def read(snapshot: Snapshot) -> Trial:
+            point = ReadPoint(revision)
+            state = state_at(snapshot, self._catalog, caller, trigger.space, EVERYTHING, point)
+            evaluations = tuple(self._tried(state, trigger, reader, key))
+            would_fire = any(not each.reason for each in evaluations) and not trigger.suspended
+            return Trial(state.space, state.revision, self._clock.now(), would_fire, evaluations)
+
+        return await self._readers.run(read)
+
+    def _tried(
+        self, state: StateAt, trigger: Trigger, reader: Caller, key: str
+    ) -> Sequence[Evaluation]:
+        if trigger.mode is Mode.DUE:
+            return [self._evaluated(state, trigger, reader, None, {})]
+        evaluations: list[Evaluation] = []
+        seen: set[EntryId] = set()
+        for source in trigger.on:
+            for entry in state.scan(source.pattern, source.kinds):
+                bind = source.bind(entry)
+                if entry.id in seen or bind is None or (key and entry.key != key):
+                    continue
+                seen.add(entry.id)
+                evaluations.append(self._evaluated(state, trigger, reader, entry, dict(bind)))
+                if len(evaluations) >= TRIED_MAX:
+                    return evaluations
+        if key and not evaluations:
+            absent = EntryId(Kind.NOTE, key)
+            reason = "`on` does not match it" if state.get([absent]) else "there is no such entry"
+            evaluations.append(Evaluation(key, {}, Verdict.FALSE, 0, reason, ()))
+        return evaluations
+
+    def _evaluated(
+        self,
+        state: StateAt,
+        trigger: Trigger,
+        reader: Caller,
+        entry: Entry | None,
+        bind: dict[str, str],
+    ) -> Evaluation:
+        evaluated = self._evaluator.evaluate(
+            state,
+            trigger,
+            Subject(entry, None, bind),
+            reader=reader,
+            regions=self._catalog.board(trigger.space.board).regions_of(trigger.space),
+            now=self._clock.now(),
+        )
+        reason = evaluated.error
+        if not reason and evaluated.verdict is Verdict.FALSE:
+            reason = "the condition does not hold"
+        key = entry.key if entry else ""
+        return Evaluation(
+            key, bind, evaluated.verdict, evaluated.rating, reason, evaluated.read_keys
+        )
+
+
+def _next_due(trigger: Trigger, now: datetime) -> datetime | None:
+    return (
+        trigger.schedule.next_after(now) if trigger.mode is Mode.DUE and trigger.schedule else None
+    )
+
+
+def _found(work: Workspace, caller: Caller, id_: TriggerId) -> Trigger:
+    known = work.trigger(id_)
+    if known is None or id_.space.owner not in ("", caller.agent):
+        raise NotFound(f"trigger {id_.name}")
+    _check_may_change(caller, known)
+    return known
+
+
+def _check_may_change(caller: Caller, trigger: Trigger) -> None:
+    if (
+        caller.role is Role.ADMIN
+        or caller.agent == trigger.agent
+        or (trigger.team and trigger.team in caller.teams)
+    ):
+        return
+    raise PermissionDenied(
+        f"trigger {trigger.name} belongs to {trigger.team or trigger.agent}, not to {caller.agent}"
+    )
+
+
+def _check_reads(trigger: Trigger) -> None:
+    """Every name in `reads` must be bound by every pattern in `on`, else it would mean nothing."""
+    for index, pattern in enumerate(trigger.reads):
+        for source in trigger.on:
+            unbound = set(pattern.names) - set(source.pattern.names)
+            if unbound:
+                raise Invalid(
+                    f"trigger.reads[{index}]",
+                    f"{{{min(unbound)}}} is not bound by the pattern {source.pattern.text}",
+                )

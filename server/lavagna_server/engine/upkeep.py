@@ -1,0 +1,244 @@
+"""Upkeep: what happens because time passes, each as an ordinary operation of the writer.
+
+Entries expire, leases run out, waits and holds end, start deadlines pass, schedules fall due, retention gives history up, and records of requests are forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from lavagna_server.domain.agenda import (
+    ActivationFilter,
+    ActivationState,
+    finished,
+    lease_expired,
+    offered,
+)
+from lavagna_server.domain.entries import ChangeType, Commit, Entry, Occasion, SpaceName
+from lavagna_server.domain.regions import Region
+from lavagna_server.domain.triggers import Trigger
+from lavagna_server.engine.boards import compact
+from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.commits import Log
+from lavagna_server.engine.controller import Controller
+from lavagna_server.engine.evaluation import Subject, Verdict
+from lavagna_server.engine.firing import Spark, count, fire, note_error
+from lavagna_server.engine.reading import Readers
+from lavagna_server.engine.workspace import Workspace
+from lavagna_server.engine.writer import Writer
+from lavagna_server.ports.clock import Clock
+from lavagna_server.ports.store import Order, Subtree
+
+BATCH = 128
+"""How many expiries one operation carries out, so that upkeep never holds up a group for long."""
+CHORES_EVERY = timedelta(minutes=1)
+"""How often retention and the records of requests are looked at."""
+
+_log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Sleeps until something is due, and carries it out."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        log: Log,
+        controller: Controller,
+        readers: Readers,
+        catalog: Catalog,
+        clock: Clock,
+        *,
+        requests_kept: timedelta,
+    ) -> None:
+        self._writer, self._commits, self._controller = writer, log, controller
+        self._readers, self._catalog, self._clock, self._requests_kept = (
+            readers,
+            catalog,
+            clock,
+            requests_kept,
+        )
+        self._started_at = clock.now()
+        self._chores_at = clock.now() + CHORES_EVERY
+        self._deadline: datetime | None = None
+        self._earlier = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Extends the leases that ran when the last server stopped (A5), and begins to watch the time."""
+        await self._writer.perform(self._extend_leases)
+        self._task = asyncio.create_task(self._run(), name="lavagna-upkeep")
+
+    async def stop(self) -> None:
+        """Stops watching the time."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def notice(self, deadline: datetime) -> None:
+        """Makes sure that upkeep looks at `deadline` at the latest."""
+        if self._deadline is None or deadline < self._deadline:
+            self._deadline = deadline
+            self._earlier.set()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 (reported, and tried again)
+                # A store that refuses for a while must not end upkeep; it looks again at the next chance.
+                _log.exception("upkeep failed")
+                self._deadline = self._clock.now() + timedelta(seconds=1)
+            await self._sleep()
+
+    async def look(self) -> None:
+        """Carries out everything that is due now."""
+        self._deadline = None
+        while await self._writer.perform(self._tick):
+            pass
+        if self._clock.now() >= self._chores_at:
+            self._chores_at = self._clock.now() + CHORES_EVERY
+            await self._writer.perform(self._do_chores)
+        upcoming = await self._readers.run(
+            lambda snapshot: snapshot.next_deadline(self._clock.now())
+        )
+        self.notice(min(upcoming, self._chores_at) if upcoming is not None else self._chores_at)
+        for slot in self._slots():
+            self.notice(slot)
+
+    def _slots(self) -> list[datetime]:
+        boards = list(self._catalog.boards.values())
+        slots = [trigger.next_due_at for board in boards for trigger in list(board.due.values())]
+        return [slot for slot in slots if slot is not None]
+
+    async def _sleep(self) -> None:
+        """Until the deadline, or until an earlier one is noticed."""
+        while self._deadline is not None and self._clock.now() < self._deadline:
+            self._earlier.clear()
+            sleep = asyncio.ensure_future(self._clock.sleep_until(self._deadline))
+            earlier = asyncio.ensure_future(self._earlier.wait())
+            try:
+                await asyncio.wait([sleep, earlier], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                sleep.cancel()
+                earlier.cancel()
+
+    def _tick(self, work: Workspace) -> bool:
+        """One batch of what is due; whether there may be more."""
+        moved = self._expire_entries(work)
+        moved += self._end_waits(work)
+        moved += self._fire_due(work)
+        return moved >= BATCH
+
+    def _extend_leases(self, work: Workspace) -> None:
+        for activation in work.agenda.select(
+            _in(ActivationState.LEASED), order=Order.AGENDA, limit=1_000_000
+        ):
+            lease = activation.lease
+            assert lease is not None
+            until = max(lease.expires_at, work.now + lease.duration)
+            work.agenda.put(replace(activation, lease=replace(lease, expires_at=until)))
+
+    def _expire_entries(self, work: Workspace) -> int:
+        """Ends entries whose time has come: one commit per space."""
+        ending: dict[SpaceName, list[Entry]] = {}
+        due = work.transaction.expiring(work.now, BATCH)
+        for name, stored in due:
+            entry = work.newest(name, stored.id)
+            if (
+                name.board in work.catalog.boards
+                and entry is not None
+                and entry.version == stored.version
+            ):
+                ending.setdefault(name, []).append(entry)
+        for name, entries in ending.items():
+            space = work.space(name)
+            at = max(work.now, space.committed_at or work.now)
+            ended = tuple(
+                entry.ended(
+                    ChangeType.EXPIRED, revision=space.head + 1, author="", at=at, cause=None
+                )
+                for entry in entries
+            )
+            self._commits.append(
+                work, Commit(name, space.head + 1, at, "", Occasion.EXPIRY, ended), entries
+            )
+        return len(due)
+
+    def _end_waits(self, work: Workspace) -> int:
+        """Leases that ran out, start deadlines that passed, holds and waits that ended."""
+        leases = replace(_in(ActivationState.LEASED), lease_expired_by=work.now)
+        ran_out = work.agenda.select(leases, order=Order.AGENDA, limit=BATCH)
+        for activation in ran_out:
+            after = lease_expired(activation, now=work.now)
+            work.agenda.put(after)
+            count(
+                work,
+                activation.trigger_id,
+                expired_leases=1,
+                dead=int(after.state is ActivationState.DEAD),
+            )
+        late = replace(_in(ActivationState.WAITING, ActivationState.HELD), start_due_by=work.now)
+        expired = work.agenda.select(late, order=Order.AGENDA, limit=BATCH)
+        for activation in expired:
+            reason = "nobody acquired it before its start deadline"
+            work.agenda.put(
+                finished(activation, ActivationState.EXPIRED, now=work.now, reason=reason)
+            )
+        held = replace(_in(ActivationState.HELD), offered_by=work.now)
+        for activation in work.agenda.select(held, order=Order.AGENDA, limit=BATCH):
+            if activation.not_before is not None:
+                work.agenda.put(offered(activation))
+        # Waits that have just ended need no change, but somebody may be waiting for them.
+        work.woken.update(work.catalog.boards)
+        return len(ran_out) + len(expired)
+
+    def _fire_due(self, work: Workspace) -> int:
+        fired = 0
+        for board in list(work.catalog.boards.values()):
+            for trigger in list(board.due.values()):
+                if trigger.next_due_at is not None and trigger.next_due_at <= work.now:
+                    self._fire_slot(work, trigger, trigger.next_due_at)
+                    fired += 1
+        return fired
+
+    def _fire_slot(self, work: Workspace, trigger: Trigger, first: datetime) -> None:
+        """Fires for the newest slot that has come; earlier ones that were missed are folded into it."""
+        assert trigger.schedule is not None
+        slot = trigger.schedule.last_until(first, work.now)
+        work.save(replace(trigger, next_due_at=trigger.schedule.next_after(slot)))
+        evaluated = self._controller.evaluate(work, trigger, Subject(None, None, {}))
+        note_error(work, trigger, evaluated)
+        if evaluated.verdict is Verdict.TRUE:
+            late = slot < self._started_at
+            fire(
+                work, Spark(trigger, {}, "", None, None, evaluated.rating, slot_at=slot, late=late)
+            )
+
+    def _do_chores(self, work: Workspace) -> None:
+        work.transaction.forget_effects(work.now - self._requests_kept)
+        for board in list(work.catalog.boards.values()):
+            regions = list(board.regions_of(SpaceName(board.board.name)))
+            for region in regions:
+                self._retain(work, region, regions)
+
+    def _retain(self, work: Workspace, region: Region, regions: list[Region]) -> None:
+        """Gives up what a region's retention does not keep, as a logged compaction."""
+        retention, name = region.retention, SpaceName(region.board)
+        inner = tuple(each.path for each in regions if each.path.startswith(region.path + "/"))
+        subtree = Subtree(region.path, inner)
+        horizon = 0
+        if retention.versions_max:
+            horizon = work.transaction.surplus_revision(name, subtree, retention.versions_max) or 0
+        if retention.age is not None:
+            horizon = max(horizon, work.transaction.revision_by(name, work.now - retention.age))
+        if horizon > region.oldest and work.transaction.has_superseded(name, subtree, horizon):
+            work.save(replace(region, oldest=horizon))
+            compact(work, work.space(name), subtree, horizon, author="")
+
+
+def _in(*states: ActivationState) -> ActivationFilter:
+    return ActivationFilter(states=frozenset(states))
