@@ -28,7 +28,7 @@ class Agent:
     cancels a function whose lease is lost.
     """
 
-    def __init__(  # noqa: PLR0913 - options, each with a default
+    def __init__(
         self,
         name: str,
         *,
@@ -47,7 +47,7 @@ class Agent:
         self._stop = asyncio.Event()
         self._is_joined = False
 
-    def on(  # noqa: PLR0913 - options, each with a default
+    def on(
         self,
         *patterns: str | Source,
         when: str = "",
@@ -85,7 +85,7 @@ class Agent:
         )
         return self._registering(trigger)
 
-    def due(  # noqa: PLR0913 - options, each with a default
+    def due(
         self,
         *,
         cron: str = "",

@@ -9,11 +9,7 @@ from typing import Literal, overload
 
 from lavagna.changes import checked_count
 from lavagna.channel import Identity
-from lavagna.clients.activations import Activations
-from lavagna.clients.boards import Boards
-from lavagna.clients.members import Members
-from lavagna.clients.regions import Regions
-from lavagna.clients.triggers import Triggers
+from lavagna.clients import Activations, Boards, Members, Regions, Triggers
 from lavagna.commits import Commit, State, Target, target_message
 from lavagna.entries import Space, Written
 from lavagna.reads import Reads
@@ -77,8 +73,8 @@ class Board(Reads, Writes):
     ) -> Written:
         """Reads the entry, changes its value and writes it, again when somebody was faster.
 
-        `change` gets the value, or None where there is no entry, and returns the new one; it may
-        run several times. No write of anybody's is lost.
+        `change` gets the value, or None where there is no entry, and returns the new one, or an
+        awaitable of it; it may run several times. No write of anybody's is lost.
 
         Raises:
             Conflict: Somebody was faster at every attempt.

@@ -193,8 +193,9 @@ def own_errors(target: str) -> Generator[None]:
         yield
     except grpc.aio.AioRpcError as report:
         raise error_of(report, target=target) from None
-    except grpc.aio.UsageError as closed:
-        raise Unavailable(f"the connection to {target} is closed", reason="CLOSED") from closed
+    except grpc.aio.BaseError:
+        # What gRPC raises besides a status: the channel is closed, or closes at this moment.
+        raise Unavailable(f"the connection to {target} is closed", reason="CLOSED") from None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():

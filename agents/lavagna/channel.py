@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 import grpc.aio
 
+from lavagna.errors import Invalid
 from lavagna.v1.activations_pb2_grpc import ActivationsStub
 from lavagna.v1.agents_pb2_grpc import AgentsStub
 from lavagna.v1.boards_pb2_grpc import BoardsStub
@@ -90,6 +91,11 @@ class Identity:
     agent: str
     """The name; empty when only a token is known."""
     token: str | None = None
+
+    def __post_init__(self) -> None:
+        for field, text in (("agent", self.agent), ("token", self.token or "")):
+            if not (text.isascii() and text.isprintable()):
+                raise Invalid.field(field, "only printable ASCII characters can be sent")
 
     def metadata(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """What is sent along with a call."""

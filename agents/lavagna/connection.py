@@ -19,7 +19,7 @@ DEFAULT_BOARD = "main"
 
 
 @asynccontextmanager
-async def connect(  # noqa: PLR0913 - options, each with a default
+async def connect(
     target: str | None = None,
     *,
     agent: str | None = None,

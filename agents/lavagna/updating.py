@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import isawaitable
 from typing import TYPE_CHECKING
 
 from lavagna.changes import Put
@@ -37,7 +38,10 @@ async def updated(
 async def _written(
     board: Board, key: str, entry: Entry | None, change: Callable[[Value], Value]
 ) -> Written:
-    if entry is None:
-        committed = await board.commit(Put(key, change(None)), conditions=[Absent(key)])
-        return committed.results[0]
-    return await board.put(key, change(entry.value), expected_version=entry.version)
+    value = change(None if entry is None else entry.value)
+    if isawaitable(value):
+        value = await value
+    if entry is not None:
+        return await board.put(key, value, expected_version=entry.version)
+    committed = await board.commit(Put(key, value), conditions=[Absent(key)])
+    return committed.results[0]

@@ -142,6 +142,8 @@ class Watch(Generic[Item]):
         return message
 
     async def _back_off(self, gap: Exception) -> None:
+        if self._closed:
+            return
         retry = PATIENT if self._begun else self._caller.retry
         fatal = isinstance(gap, Unavailable) and gap.reason in LEFT_ALONE
         if fatal or self._failures + 1 >= retry.attempts_max:

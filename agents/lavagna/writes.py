@@ -24,7 +24,7 @@ class Writes:
     def __init__(self, view: View) -> None:
         self._view = view
 
-    async def put(  # noqa: PLR0913 - options, each with a default
+    async def put(
         self,
         key: str,
         value: Value,
@@ -58,7 +58,7 @@ class Writes:
             )
         )
 
-    async def patch(  # noqa: PLR0913 - options, each with a default
+    async def patch(
         self,
         key: str,
         merge: Value,
@@ -89,7 +89,7 @@ class Writes:
             )
         )
 
-    async def append(  # noqa: PLR0913 - options, each with a default
+    async def append(
         self,
         prefix: str,
         value: Value,

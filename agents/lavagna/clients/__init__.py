@@ -1,1 +1,9 @@
-"""Clients of the services that keep a board: one module per collection."""
+"""Clients of the services that keep a board: one class per collection."""
+
+from lavagna.clients.activations import Activations
+from lavagna.clients.boards import Boards
+from lavagna.clients.members import Members
+from lavagna.clients.regions import Regions
+from lavagna.clients.triggers import Triggers
+
+__all__ = ["Activations", "Boards", "Members", "Regions", "Triggers"]
