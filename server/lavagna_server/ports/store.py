@@ -86,6 +86,7 @@ class Changes:
     """What a group of operations leaves behind; later items of a list replace earlier ones of the same name."""
 
     spaces: list[Space] = field(default_factory=list[Space])
+    """At least those that something else here is about, and that are not stored yet."""
     commits: list[Commit] = field(default_factory=list[Commit])
     """In revision order per space. Their entries become versions, and the newest version of each entry."""
     activations: list[Activation] = field(default_factory=list[Activation])
@@ -93,6 +94,7 @@ class Changes:
     """True adds the edge, False removes it."""
     saved: list[Record] = field(default_factory=list[Record])
     removed: list[Record] = field(default_factory=list[Record])
+    """Removed before others are saved, triggers with their edges."""
     effects: list[Effect] = field(default_factory=list[Effect])
 
 
@@ -188,7 +190,10 @@ class Snapshot(Protocol):
 
 
 class Transaction(Snapshot, Protocol):
-    """The open write transaction: reads see the state before it, writes take effect when it ends without an exception."""
+    """The open write transaction: reads see the state before `write`, others see what it did when it ends without an exception.
+
+    Compaction and erasure show in its own reads at once.
+    """
 
     def write(self, changes: Changes) -> None:
         """Writes what a group left behind. Called once, last."""

@@ -26,7 +26,7 @@ class EphemeralStore:
         with self._writing:
             draft = _Draft(self._state)
             yield draft
-            self._state = draft.after
+            self._state = draft.state
 
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
@@ -38,20 +38,21 @@ class EphemeralStore:
 
 
 class _Draft(View):
-    """A `Transaction`: reads the state before it, and prepares the one after."""
+    """A `Transaction`: a state that becomes the store's when it ends."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
-        self.after = state
+    @property
+    def state(self) -> State:
+        """The state as the transaction leaves it."""
+        return self._state
 
     def write(self, changes: Changes) -> None:
-        self.after = self.after.changed(changes)
+        self._state = self._state.changed(changes)
 
     def compact(self, space: SpaceName, subtree: Subtree, horizon: int) -> None:
-        self.after = self.after.compacted(space, subtree, horizon)
+        self._state = self._state.compacted(space, subtree, horizon)
 
     def forget_effects(self, before: datetime) -> None:
-        self.after = self.after.without_effects(before)
+        self._state = self._state.without_effects(before)
 
     def erase_board(self, board: str) -> None:
-        self.after = self.after.without_board(board)
+        self._state = self._state.without_board(board)
