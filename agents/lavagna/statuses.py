@@ -64,6 +64,8 @@ _BY_CODE: dict[grpc.StatusCode, type[LavagnaError]] = {
 class _Details:
     """What the trailer says, as far as this SDK knows it."""
 
+    message: str = ""
+    """The message in full; what the status itself says may be cut."""
     reason: str = ""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     violations: list[Violation] = field(default_factory=list[Violation])
@@ -74,8 +76,8 @@ class _Details:
 
 def error_of(report: grpc.aio.AioRpcError, *, target: str) -> LavagnaError:
     """The SDK's error for what a call to `target` came to."""
-    code, message = report.code(), report.details() or report.code().name
-    details = _details_of(report)
+    code, details = report.code(), _details_of(report)
+    message = details.message or report.details() or code.name
     family = _BY_REASON.get(details.reason) or _BY_CODE.get(code, LavagnaError)
     if not details.reason:
         details.reason = code.name
@@ -117,6 +119,7 @@ def _details_of(report: grpc.aio.AioRpcError) -> _Details:
 
 
 def _read_status(status: wire.ErrorStatus, details: _Details) -> None:
+    details.message = status.message
     for packed in status.details:
         match packed.type_url.rpartition("/")[2]:
             case "google.rpc.ErrorInfo":
