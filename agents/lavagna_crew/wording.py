@@ -1,0 +1,61 @@
+"""Wording: what prompts are made of."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lavagna_crew.records import FailedTest, Goal, Task
+
+FAILURES_MAX = 6
+"""As many failures as a programmer can use at a time."""
+
+HOUSE = (
+    "You work in a crew that builds a small Python program together. The program runs on Python "
+    "3.11 with nothing but the standard library. All of its files lie in one folder, and import "
+    "one another by name. Write complete files: typed, with docstrings, readable, without "
+    "placeholders."
+)
+
+
+def section(title: str, *lines: str) -> str:
+    """A part of a prompt under a heading."""
+    body = "\n".join(line for line in lines if line)
+    return f"## {title}\n{body}"
+
+
+def sections(*parts: str) -> str:
+    """Parts of a prompt, one below the other."""
+    return "\n\n".join(part for part in parts if part)
+
+
+def goal(value: Goal) -> str:
+    """The goal."""
+    return section(f"Goal: {value['title']}", value["statement"], *bullets(value["acceptance"]))
+
+
+def task(name: str, value: Task) -> str:
+    """A task."""
+    depends = ", ".join(value["depends_on"]) or "nothing"
+    return section(
+        f"Task {name}: {value['title']}",
+        value["brief"],
+        f"Files: {', '.join(value['files'])}. Builds on: {depends}.",
+    )
+
+
+def files(title: str, contents: Mapping[str, str]) -> str:
+    """Files with what is in them; nothing when there are none."""
+    if not contents:
+        return ""
+    blocks = [f"### {name}\n```python\n{text}```" for name, text in sorted(contents.items())]
+    return section(title, *blocks)
+
+
+def failures(failed: Sequence[FailedTest]) -> str:
+    """Tests that failed."""
+    shown = [f"### {one['test']}\n```\n{one['text']}\n```" for one in failed[:FAILURES_MAX]]
+    more = len(failed) - len(shown)
+    return section("Failed tests", *shown, f"… and {more} more." if more > 0 else "")
+
+
+def bullets(lines: Iterable[str]) -> list[str]:
+    """Lines as a list."""
+    return [f"- {line}" for line in lines]
