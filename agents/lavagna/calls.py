@@ -8,6 +8,7 @@ alone.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,14 +19,13 @@ import grpc.aio
 
 from lavagna.channel import Identity, Stubs
 from lavagna.entries import Space
-from lavagna.errors import Unavailable
+from lavagna.errors import Closed, TimedOut, Unavailable
 from lavagna.names import board_name
 from lavagna.retry import Retry
 from lavagna.statuses import error_of
 from lavagna.v1.entries_pb2 import ResponseHeader
 
-LEFT_ALONE = frozenset({"CLOSED", "DEADLINE_EXCEEDED"})
-"""Reasons that this side made itself; trying again would not help."""
+_log = logging.getLogger(__name__)
 
 
 class _Mutation(Protocol):
@@ -153,9 +153,10 @@ class Caller:
         for wait in self.retry.waits():
             try:
                 return await self.once(method, request, request_id=request_id)
+            except (Closed, TimedOut):
+                raise
             except Unavailable as away:
-                if away.reason in LEFT_ALONE:
-                    raise
+                _log.info("%s is asked again in %.2f s: %s", self.stubs.target, wait, away)
             await asyncio.sleep(wait)
         return await self.once(method, request, request_id=request_id)
 
@@ -195,10 +196,10 @@ def own_errors(target: str) -> Generator[None]:
         raise error_of(report, target=target) from None
     except grpc.aio.BaseError:
         # What gRPC raises besides a status: the channel is closed, or closes at this moment.
-        raise Unavailable(f"the connection to {target} is closed", reason="CLOSED") from None
+        raise Closed(f"the connection to {target} is closed") from None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
         # Nobody cancelled the caller: gRPC says in this way that the channel was closed under it.
-        raise Unavailable(f"the connection to {target} was closed", reason="CLOSED") from None
+        raise Closed(f"the connection to {target} was closed") from None

@@ -218,6 +218,18 @@ class Unavailable(LavagnaError):
     default_reason = "UNAVAILABLE"
 
 
+class TimedOut(Unavailable):
+    """There was no answer in the time that the call was given."""
+
+    default_reason = "DEADLINE_EXCEEDED"
+
+
+class Closed(Unavailable):
+    """The connection was closed on this side."""
+
+    default_reason = "CLOSED"
+
+
 class BrokenChain(LavagnaError):
     """A watch did not prove that it is complete, so changes may be missing."""
 

@@ -28,6 +28,7 @@ from lavagna.errors import (
     PermissionDenied,
     Refused,
     SlowConsumer,
+    TimedOut,
     Unauthenticated,
     Unavailable,
     VersionRequired,
@@ -56,7 +57,7 @@ _BY_CODE: dict[grpc.StatusCode, type[LavagnaError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: Invalid,
     grpc.StatusCode.RESOURCE_EXHAUSTED: Exhausted,
     grpc.StatusCode.UNAVAILABLE: Unavailable,
-    grpc.StatusCode.DEADLINE_EXCEEDED: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: TimedOut,
 }
 
 

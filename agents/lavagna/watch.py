@@ -8,11 +8,11 @@ from collections import deque
 from types import TracebackType
 from typing import Generic, Self, TypeVar, cast
 
-from lavagna.calls import LEFT_ALONE, Caller, Stream
+from lavagna.calls import Caller, Stream
 from lavagna.chain import Chain
 from lavagna.commits import Commit, State
 from lavagna.entries import space_of
-from lavagna.errors import SlowConsumer, Unavailable
+from lavagna.errors import Closed, SlowConsumer, Unavailable
 from lavagna.retry import PATIENT
 from lavagna.v1 import watch_pb2 as wire
 
@@ -145,8 +145,7 @@ class Watch(Generic[Item]):
         if self._closed:
             return
         retry = PATIENT if self._begun else self._caller.retry
-        fatal = isinstance(gap, Unavailable) and gap.reason in LEFT_ALONE
-        if fatal or self._failures + 1 >= retry.attempts_max:
+        if isinstance(gap, Closed) or self._failures + 1 >= retry.attempts_max:
             await self.aclose()
             raise gap
         _log.info("the watch of %s resumes: %s", self._caller.board, str(gap) or "it went silent")

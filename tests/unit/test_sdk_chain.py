@@ -147,14 +147,14 @@ def test_a_torn_commit_breaks_the_chain(torn: wire.Commit) -> None:
 @pytest.mark.guarantee("W6")
 def test_the_state_comes_first_and_the_commits_follow_its_revision() -> None:
     links = chain(initial_state=True)
-    assert not links.synced
     (first,) = links.take(state(0, 5, "a", "b"))
+    loading = links.synced
     (second,) = links.take(state(5, 5, "c", synced=True))
     assert isinstance(first, State)
     assert isinstance(second, State)
     assert [entry.key for entry in (*first.entries, *second.entries)] == ["a", "b", "c"]
     assert (first.revision, first.synced, second.revision, second.synced) == (5, False, 5, True)
-    assert links.synced
+    assert (loading, links.synced) == (False, True)
     assert given(links, message(5, 6, 6)) == [6]
 
 

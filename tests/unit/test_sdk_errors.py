@@ -58,6 +58,7 @@ CODE = grpc.StatusCode
         (CODE.RESOURCE_EXHAUSTED, "LIMIT_KEY_BYTES", lavagna.Exhausted),
         (CODE.RESOURCE_EXHAUSTED, "SLOW_CONSUMER", lavagna.SlowConsumer),
         (CODE.UNAVAILABLE, "SHUTTING_DOWN", lavagna.Unavailable),
+        (CODE.DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED", lavagna.TimedOut),
         (CODE.INTERNAL, "INTERNAL", LavagnaError),
     ],
 )
