@@ -20,6 +20,7 @@ Key = Annotated[
 Pattern = Annotated[
     str,
     typer.Argument(
+        metavar="PATTERN",
         help="A key or a pattern: plan/*/status one segment, plan/** any depth.",
         autocompletion=completion.keys,
     ),

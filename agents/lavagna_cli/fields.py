@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 Choice = TypeVar("Choice", bound=Enum)
 
+_LIST: type[list[Any]] = list
+
 
 class Wrong(Exception):
     """What is wrong, where, in words that end without a full stop."""
@@ -74,8 +76,7 @@ class Fields:
 
     def items(self, name: str) -> list[Any]:
         """A list."""
-        items: list[Any] = self._typed(name, list, "a list")
-        return items
+        return self._typed(name, _LIST, "a list")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings."""

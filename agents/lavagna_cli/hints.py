@@ -12,8 +12,7 @@ _BY_REASON = {
     "`lavagna agents register`.",
     "ROLE_REQUIRED": "See what you may do with `lavagna agents whoami`.",
     "NOT_A_WRITER": "See who may write with `lavagna regions list`.",
-    "UNAVAILABLE": "Is a server running there? Start one with `lavagna serve`, or name another "
-    "with --target.",
+    "UNAVAILABLE": "Name another server with --target or LAVAGNA_TARGET.",
 }
 
 

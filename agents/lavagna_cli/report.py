@@ -86,6 +86,9 @@ def told(error: Exception, form: Format | None) -> ExitCode:
     complaint = complaint_about(error)
     if os.environ.get(_TRACEBACK_VARIABLE):
         traceback.print_exception(error)
+    if not complaint.message:
+        # For a command without its arguments typer has printed the help, and says nothing more.
+        return complaint.code
     if form is Format.JSON:
         sys.stderr.write(jsontext.dumped(complaint.document()) + "\n")
     else:

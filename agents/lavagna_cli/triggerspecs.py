@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lavagna import ChangeType, Limits, Mode, Schedule, Source
+from lavagna_cli.choices import one_of
 from lavagna_cli.durations import duration
 from lavagna_cli.moments import moment
 
@@ -44,13 +45,13 @@ TimeZone = Annotated[
 ]
 ModeChoice = Annotated[
     Mode | None,
-    typer.Option(
-        help="edge (the default): when it becomes true; every: at each matching change; due: by time."
+    one_of(
+        Mode, explained="When it becomes true (the default), at every matching change, or by time."
     ),
 ]
 Changes = Annotated[
     list[ChangeType] | None,
-    typer.Option("--change", help="Only these types of change; may be given again."),
+    one_of(ChangeType, "--change", explained="Only this type of change; may be given again."),
 ]
 LimitPairs = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from lavagna import Activation, ActivationState
 from lavagna_cli import documents, moments, values
+from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.moments import moment
@@ -39,7 +40,8 @@ async def list_(
     invocation: Invocation,
     *,
     state: Annotated[
-        list[ActivationState] | None, typer.Option(help="Only in this state; may be given again.")
+        list[ActivationState] | None,
+        one_of(ActivationState, explained="Only in this state; may be given again."),
     ] = None,
     trigger: Annotated[str, typer.Option(help="Only of this trigger.", metavar="TRIGGER")] = "",
     limit: Annotated[

@@ -7,6 +7,7 @@ import typer
 from lavagna import Member, Role
 from lavagna_cli import documents, moments, values
 from lavagna_cli.arguments import Yes, confirmed
+from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.jsontext import Document
@@ -55,9 +56,10 @@ async def register(
     invocation: Invocation,
     name: Name,
     *,
-    role: Annotated[Role, typer.Option(help="What it may do at most.")] = Role.AGENT,
+    role: Annotated[Role, one_of(Role, explained="What it may do at most.")] = Role.AGENT,
     team: Annotated[
-        list[str] | None, typer.Option(help="A team it works in; may be given again.")
+        list[str] | None,
+        typer.Option(help="A team it works in; may be given again.", metavar="TEAM"),
     ] = None,
     whole_server: Annotated[
         bool, typer.Option("--whole-server", help="For every board, not this one alone.")

@@ -46,7 +46,10 @@ async def create(
     cascade_max: Annotated[
         int,
         typer.Option(
-            help="The most activations that may descend from one first cause; 0: 10,000.", min=0
+            help="The most activations that may descend from one first cause; 10,000 if left out.",
+            min=0,
+            metavar="COUNT",
+            show_default=False,
         ),
     ] = 0,
     rating_min: Annotated[
@@ -82,7 +85,8 @@ async def compact(
     revision: Annotated[
         int,
         typer.Argument(
-            metavar="[REVISION]",
+            metavar="REVISION",
+            show_default=False,
             help="The oldest revision that stays readable; the newest if left out.",
             min=0,
         ),

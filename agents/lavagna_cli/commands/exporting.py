@@ -30,7 +30,8 @@ app = typer.Typer()
 async def export(
     invocation: Invocation,
     file: Annotated[
-        Path | None, typer.Argument(help="Where to write; standard output if left out.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="Where to write; standard output if left out."),
     ] = None,
 ) -> None:
     """Write a space's history as JSON lines: a header, the oldest state, every commit, an end.

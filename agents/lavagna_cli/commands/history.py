@@ -79,7 +79,11 @@ async def diff(
     ],
     to_revision: Annotated[
         int,
-        typer.Argument(metavar="[TO]", help="The revision to compare to; the newest if left out."),
+        typer.Argument(
+            metavar="TO",
+            show_default=False,
+            help="The revision to compare to; the newest if left out.",
+        ),
     ] = 0,
 ) -> None:
     """Show how entries differ between two revisions, as a unified diff."""

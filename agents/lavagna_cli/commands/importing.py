@@ -27,7 +27,10 @@ app = typer.Typer()
 )
 async def import_(
     invocation: Invocation,
-    file: Annotated[Path, typer.Argument(help="A file of `lavagna export`; - is standard input.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A file of `lavagna export`; - is standard input."),
+    ],
     *,
     overwrite: Annotated[
         bool,

@@ -88,6 +88,7 @@ async def ls(
     pattern: Annotated[
         str,
         typer.Argument(
+            metavar="PATTERN",
             help="Which keys: plan/*/status one segment, plan/** any depth; all when left out.",
             autocompletion=completion.keys,
         ),

@@ -10,6 +10,7 @@ from lavagna import Policy, Region, Retention
 from lavagna.values import JsonText
 from lavagna_cli import documents, values
 from lavagna_cli.arguments import Yes, confirmed
+from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.durations import duration, spelt
 from lavagna_cli.invocation import Invocation
@@ -72,19 +73,28 @@ async def set_(
     path: RegionPath,
     *,
     owner: Annotated[
-        str, typer.Option(help="Who may always read, write and change it: AGENT or team:TEAM.")
+        str,
+        typer.Option(
+            help="Who may always read, write and change it: AGENT or team:TEAM.", metavar="WHO"
+        ),
     ] = "",
     reader: Annotated[
         list[str] | None,
-        typer.Option(help="Who may read: AGENT, team:TEAM or *; everyone if left out."),
+        typer.Option(
+            help="Who may read: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"
+        ),
     ] = None,
     writer: Annotated[
         list[str] | None,
-        typer.Option(help="Who may write: AGENT, team:TEAM or *; everyone if left out."),
+        typer.Option(
+            help="Who may write: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"
+        ),
     ] = None,
     policy: Annotated[
         Policy,
-        typer.Option(help="guarded: changing needs the version seen; latest: the last write wins."),
+        one_of(
+            Policy, explained="Whether changing needs the version seen, or the last write wins."
+        ),
     ] = Policy.GUARDED,
     schema: Annotated[
         str,
@@ -97,17 +107,24 @@ async def set_(
         ),
     ] = None,
     keep_versions: Annotated[
-        int, typer.Option(help="Keep at most this many versions of an entry; 0: all.", min=0)
+        int,
+        typer.Option(
+            help="Keep at most this many versions of an entry; all if left out.",
+            min=0,
+            show_default=False,
+            metavar="COUNT",
+        ),
     ] = 0,
     expect: Annotated[
-        int, typer.Option(help="Only if the region is still at this version.", metavar="VERSION")
+        int,
+        typer.Option(
+            help="Only if the region is still at this version.",
+            metavar="VERSION",
+            show_default=False,
+        ),
     ] = 0,
 ) -> None:
     """Create a region, or replace all rules of one."""
-    retention = Retention(
-        age_seconds=None if keep_for is None else keep_for.total_seconds(),
-        versions_max=keep_versions,
-    )
     region = Region(
         path=path,
         owner=owner,
@@ -115,7 +132,7 @@ async def set_(
         writers=writer or (),
         policy=policy,
         schema=_schema(schema),
-        retention=retention if retention != Retention() else None,
+        retention=_retention(keep_for, keep_versions),
         version=expect,
     )
     async with invocation.board() as board:
@@ -148,6 +165,13 @@ def _show(screen: Screen, region: Region) -> None:
             "schema": "" if region.schema is None else json.dumps(region.schema),
         },
     )
+
+
+def _retention(keep_for: timedelta | None, keep_versions: int) -> Retention | None:
+    if keep_for is None and not keep_versions:
+        return None
+    age_seconds = None if keep_for is None else keep_for.total_seconds()
+    return Retention(age_seconds=age_seconds, versions_max=keep_versions)
 
 
 def _schema(argument: str) -> dict[str, Any] | bool | None:

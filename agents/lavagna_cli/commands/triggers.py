@@ -68,14 +68,20 @@ async def set_(
     limit: LimitPairs = None,
     team: Annotated[
         str,
-        typer.Option(help="The team whose members take its work; you alone if left out."),
+        typer.Option(
+            help="The team whose members take its work; you alone if left out.", metavar="TEAM"
+        ),
     ] = "",
     own_writes: Annotated[
         bool, typer.Option("--own-writes", help="Your own writes wake it too.")
     ] = False,
     expect: Annotated[
         int,
-        typer.Option(help="Only if the trigger is still at this version.", metavar="VERSION"),
+        typer.Option(
+            help="Only if the trigger is still at this version.",
+            metavar="VERSION",
+            show_default=False,
+        ),
     ] = 0,
 ) -> None:
     """Create or replace a trigger; setting the same again changes nothing."""

@@ -31,7 +31,7 @@ async def try_(
     invocation: Invocation,
     trigger_id: Annotated[
         str | None,
-        typer.Argument(metavar="[TRIGGER]", help="A trigger that is set; else say one by options."),
+        typer.Argument(metavar="TRIGGER", help="A trigger that is set; else say one by options."),
     ] = None,
     *,
     on: On = None,

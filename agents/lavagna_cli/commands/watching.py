@@ -33,7 +33,7 @@ async def watch(
         list[str] | None,
         typer.Argument(
             help="Which keys; all when left out.",
-            metavar="[PATTERN]...",
+            metavar="PATTERN",
             autocompletion=completion.keys,
         ),
     ] = None,

@@ -31,7 +31,8 @@ async def put(
     value: Annotated[
         str,
         typer.Argument(
-            help="The value; - reads standard input, @FILE a file, @@TEXT a text that begins with @."
+            metavar="VALUE",
+            help="The value; - reads standard input, @FILE a file, @@TEXT a text that begins with @.",
         ),
     ],
     *,
@@ -94,7 +95,10 @@ async def revert(
     invocation: Invocation,
     key: Key,
     version: Annotated[
-        int, typer.Argument(help="The version to write again; see `lavagna history`.", min=1)
+        int,
+        typer.Argument(
+            metavar="VERSION", help="The version to write again; see `lavagna history`.", min=1
+        ),
     ],
     *,
     expect: Expect = None,
