@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from lavagna_server.domain.values import Value
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What an entry is; keys are unique per space and kind."""
 
     NOTE = "note"

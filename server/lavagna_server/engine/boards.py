@@ -197,7 +197,7 @@ class RegionRules:
                     "regions_max", maximum=self._limits.regions_max, subject=call.caller.board
                 )
             region = replace(draft, version=current, oldest=known.oldest if known else 0)
-            if region == known:
+            if known is not None and region == known:
                 return known
             region = replace(region, version=current + 1)
             work.save(region)

@@ -179,7 +179,7 @@ class Controller:
                 fire(work, Spark(trigger, bind, binding, entry, cause, evaluated.rating))
         elif holds:
             self._rate(work, trigger, binding, evaluated.rating)
-        elif held_by == {entry.id}:
+        elif held_by == frozenset({entry.id}):
             self._obviate(work, trigger, binding)
 
     def _every(

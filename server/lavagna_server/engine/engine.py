@@ -63,6 +63,7 @@ class Engine:
         limits = options.limits
         self.options, self.limits, self.clock = options, limits, clock
         self._store = store
+        self._is_up = False
         self._bell, self._feed = Bell(), Feed()
         self.catalog = Catalog()
         self.readers = Readers(store)
@@ -115,9 +116,16 @@ class Engine:
             self.catalog.load(snapshot)
         self._writer.start()
         await self.upkeep.start()
+        self._is_up = True
+
+    async def settled(self) -> None:
+        """Returns when everything that is due by the clock has been carried out; for clocks that are moved by hand."""
+        if self._is_up:
+            await self.upkeep.look()
 
     async def stop(self) -> None:
         """Finishes what was begun and lets go of the store. Streams must have ended before."""
+        self._is_up = False
         self.watches.stop()
         await self.upkeep.stop()
         await self._writer.stop()

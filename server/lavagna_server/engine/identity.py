@@ -79,6 +79,11 @@ class Identity:
             presence.seen_at = self._clock.now()
         return Session(caller, self._ended.setdefault(key, asyncio.Event()))
 
+    def home(self, credentials: Credentials) -> str:
+        """The board of a call that names none: where its token's agent belongs, else the whole server."""
+        agent = self._catalog.agent_with(token_hash(credentials.token))
+        return agent.board if agent is not None else SERVER_WIDE
+
     def _caller(self, credentials: Credentials, board: str) -> Caller:
         agent: Agent | None = None
         if credentials.token:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -222,7 +222,7 @@ class Reads:
 
     async def export(
         self, caller: Caller, space: SpaceName, after_revision: int
-    ) -> AsyncIterator[ExportPart]:
+    ) -> AsyncGenerator[ExportPart, None]:
         """The log of a space as far as the caller may read it: first the state that it begins with, then the commits.
 
         Ends with the revision that was newest when it began.
@@ -251,7 +251,7 @@ class Reads:
 
     async def _export_state(
         self, caller: Caller, known: Space, revision: int
-    ) -> AsyncIterator[ExportPart]:
+    ) -> AsyncGenerator[ExportPart, None]:
         after: EntryId | None = None
         while True:
             page = await self.list(

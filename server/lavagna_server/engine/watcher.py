@@ -77,6 +77,16 @@ class Watcher:
         patterns = tuple({target.pattern for target in self._targets if target.space == name})
         return Cursor(name, patterns, self._rung, self._places[name].revision)
 
+    @property
+    def pending_commits(self) -> int:
+        """How many commits wait in memory for this watcher; bounded, whatever it does."""
+        return sum(len(cursor.pending) for cursor in self._cursors.values())
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether `ready` may have something to tell at once."""
+        return self._rung.is_set()
+
     def close(self) -> None:
         """Lets go of the feed."""
         for cursor in self._cursors.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from lavagna_server.domain.agents import Caller
@@ -84,7 +84,7 @@ class Watches:
         self._open.add(watcher)
         return watcher
 
-    async def stream(self, watcher: Watcher, ended: asyncio.Event) -> AsyncIterator[Message]:
+    async def stream(self, watcher: Watcher, ended: asyncio.Event) -> AsyncGenerator[Message, None]:
         """What a watcher has to tell, for ever, with bookmarks while there is nothing.
 
         Raises:
