@@ -1,0 +1,236 @@
+"""The launch of a demonstration, from the first line to the exit code."""
+
+import asyncio
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from lavagna import ActivationState, AlreadyExists, Board, LavagnaError, Unavailable
+from lavagna_crew import keys
+from lavagna_crew.demo.crew import MEMBERS, Crew, CrewLost
+from lavagna_crew.demo.delivery import FolderTaken, check_folder, collected, delivered
+from lavagna_crew.demo.processes import Processes
+from lavagna_crew.demo.scene import Happening, Scene
+from lavagna_crew.demo.server import Server, ServerFailed
+from lavagna_crew.demo.summary import lost_work, summary
+from lavagna_crew.demo.view import View, view_of
+from lavagna_crew.models.choice import Choice, choose
+from lavagna_crew.models.errors import NoModel
+from lavagna_crew.models.scripted import scripts
+from lavagna_crew.place import Place
+from lavagna_crew.records import Request
+
+ACCEPTED, NOT_ACCEPTED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes."""
+
+LOOK_SECONDS = 0.15
+"""How often the agenda is looked at, to show who is awake."""
+
+OPEN_STATES = (ActivationState.WAITING, ActivationState.LEASED)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a person asks for."""
+
+    out: Path
+    """Where the program goes."""
+    task: str | None = None
+    """What to build; None for the first scripted task."""
+    target: str | None = None
+    """The server to use; None for one of the demonstration's own."""
+    board: str | None = None
+    """The name of the board to make; None for a new one."""
+    token: str | None = None
+    """An administrator's, where the server does not trust names."""
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    data_dir: Path | None = None
+    """Where the demonstration's own server keeps its data; None for a temporary folder."""
+    pace: float = 1.0
+    """How fast a script is played: 1 as recorded, 0 at once."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def place(self, target: str) -> Place:
+        """The board to make."""
+        name = self.board or f"demo-{secrets.token_hex(3)}"
+        return Place(target, name, self.token, self.tls_ca, self.tls_cert, self.tls_key)
+
+
+class Stuck(Exception):
+    """The crew came to rest without a verdict."""
+
+
+def run(launch: Launch, *, console: Console | None = None) -> int:
+    """Holds the demonstration, and gives the exit code of the command."""
+    console = console or Console()
+    try:
+        return asyncio.run(held(launch, console))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("Stopped; every process of the demonstration has ended.")
+        return INTERRUPTED
+
+
+async def held(launch: Launch, console: Console) -> int:
+    """The demonstration itself."""
+    task = launch.task or scripts()[0].task
+    try:
+        choice = choose(task, environment=launch.environment)
+        check_folder(launch.out)
+    except (NoModel, FolderTaken) as misuse:
+        console.print(str(misuse), style="red", markup=False, highlight=False, soft_wrap=True)
+        return MISUSED
+    console.print(choice.first_line, style="bold", markup=False, highlight=False, soft_wrap=True)
+    me = asyncio.current_task()
+    assert me is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
+    try:
+        return await Stage(launch, choice, task, console).play()
+    except (CrewLost, LavagnaError, ServerFailed, Stuck) as fault:
+        console.print(str(fault), style="red", markup=False, highlight=False, soft_wrap=True)
+        return NOT_ACCEPTED
+    finally:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+
+
+class Stage:
+    """One demonstration: the server, the crew, and the view of both."""
+
+    def __init__(self, launch: Launch, choice: Choice, task: str, console: Console) -> None:
+        self._launch = launch
+        self._choice = choice
+        self._task = task
+        self._console = console
+        self._scene = Scene()
+        self._view: View = view_of(self._scene, console)
+
+    async def play(self) -> int:
+        """Plays from the start of the server to the summary."""
+        with tempfile.TemporaryDirectory(prefix="lavagna-demo-") as folder:
+            async with Processes(Path(folder)) as processes:
+                with self._view:
+                    server, place = await self._served(processes, Path(folder))
+                    async with place.open("launcher") as board:
+                        await self._gather(board, place, processes, server)
+                        lines = await self._hand_over(board)
+        for line in lines:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        verdict = self._scene.verdict
+        return ACCEPTED if verdict and verdict["accepted"] else NOT_ACCEPTED
+
+    async def _served(self, processes: Processes, folder: Path) -> tuple[Server | None, Place]:
+        """The server, and the board that is to be made on it."""
+        if self._launch.target is not None:
+            return None, self._launch.place(self._launch.target)
+        server = Server(processes, self._launch.data_dir or folder / "data")
+        child = await server.start()
+        self._tell(
+            "launcher",
+            f"starts a server, process {child.process.pid}, on {server.target}, "
+            f"data in {server.data_dir}",
+        )
+        place = self._launch.place(server.target)
+        await self._while_shown(server.ready(place))
+        return server, place
+
+    async def _gather(
+        self, board: Board, place: Place, processes: Processes, server: Server | None
+    ) -> None:
+        """Starts the crew on a fresh board, and follows it until it has come to rest."""
+        try:
+            await board.boards.create(place.board, display_name=self._task)
+        except AlreadyExists:
+            raise Stuck(f"there is a board {place.board!r} already; name a new one") from None
+        self._tell("launcher", f"makes the board {place.board} and starts {len(MEMBERS)} agents")
+        crew = Crew(processes, place, script=self._choice.script, pace=self._launch.pace)
+        await crew.start(board)
+        jobs: list[Coroutine[Any, Any, None]] = [
+            self._follow(board),
+            self._look(board),
+            crew.guard(self._tell),
+        ]
+        if server is not None:
+            jobs.append(server.keep(lambda text: self._tell("launcher", text)))
+        await _first_of(jobs)
+
+    async def _follow(self, board: Board) -> None:
+        """Takes in every commit; asks when the crew is there, and returns when it has come to rest.
+
+        Raises:
+            Stuck: It came to rest without a verdict.
+        """
+        asked = False
+        async with board.watch(after=0) as commits:
+            async for commit in commits:
+                self._tell_all(self._scene.take(commit))
+                if not asked and len(self._scene.members) == len(MEMBERS):
+                    asked = True
+                    await board.put(keys.REQUEST, Request(task=self._task), expected_version=0)
+                if asked and self._scene.at_rest:
+                    break
+        if not self._scene.decided:
+            lost = [f"{one.trigger_id}: {one.reason}" for one in await lost_work(board)]
+            raise Stuck("\n".join(["the crew came to rest without a verdict", *lost]))
+
+    async def _look(self, board: Board) -> None:
+        """Looks at the agenda again and again, for the view alone; never returns."""
+        while True:
+            try:
+                agenda = [one async for one in board.activations.list(states=OPEN_STATES)]
+                self._scene.reachable = True
+                self._tell_all(self._scene.look(agenda))
+            except Unavailable:
+                self._scene.reachable = False
+            self._view.refresh()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _hand_over(self, board: Board) -> list[str]:
+        self._tell_all(self._scene.look([]))
+        self._view.refresh()
+        verdict = self._scene.verdict
+        program = await collected(board)
+        run = await delivered(
+            program,
+            self._launch.out,
+            self._scene.newest.get(keys.GOAL),
+            verdict["reason"] if verdict else "none",
+        )
+        return await summary(board, self._scene, program, run, self._launch.out)
+
+    async def _while_shown(self, job: Coroutine[Any, Any, None]) -> None:
+        """Does something while the view goes on moving."""
+
+        async def move() -> None:
+            while True:
+                self._view.refresh()
+                await asyncio.sleep(LOOK_SECONDS)
+
+        await _first_of([job, move()])
+
+    def _tell(self, who: str, text: str) -> None:
+        self._view.tell(self._scene.tell(who, text))
+
+    def _tell_all(self, happenings: Iterable[Happening]) -> None:
+        for happening in happenings:
+            self._view.tell(happening)
+
+
+async def _first_of(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Waits for the first job to end, however it ends, and ends the others."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()

@@ -1,0 +1,91 @@
+"""Processes that the launcher starts, and that all end with it."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+
+from lavagna_crew import tether
+
+GRACE_SECONDS = 4.0
+"""How long a process may take to end when it is asked to."""
+
+LAST_WORDS_CHARACTERS_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process, and what it wrote."""
+
+    name: str
+    process: Process
+    log: Path
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process.returncode is None
+
+    @property
+    def end(self) -> str:
+        """How it ended."""
+        code = self.process.returncode
+        if code is None:
+            return "runs"
+        return f"was killed by {Signals(-code).name}" if code < 0 else f"ended with code {code}"
+
+    def last_words(self) -> str:
+        """The end of what it wrote."""
+        return self.log.read_text(errors="replace").strip()[-LAST_WORDS_CHARACTERS_MAX:]
+
+
+class Processes:
+    """Everything that was started, for as long as the `async with` block lasts."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+        self._children: list[Child] = []
+
+    async def start(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> Child:
+        """Starts a command in a session of its own, so that a Ctrl-C reaches the launcher alone."""
+        log = self._logs / f"{name}.log"
+        tied = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *command]
+        with log.open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                *tied,
+                stdin=DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        child = Child(name, process, log)
+        self._children.append(child)
+        return child
+
+    async def end(self, children: Sequence[Child]) -> None:
+        """Asks processes to end, and kills those that do not."""
+        for child in children:
+            if child.alive:
+                child.process.terminate()
+        waits = [asyncio.create_task(child.process.wait()) for child in children]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=GRACE_SECONDS)
+            for child in children:
+                if child.alive and late:
+                    child.process.kill()
+            await asyncio.gather(*waits)
+
+    async def __aenter__(self) -> "Processes":
+        """Begins with none."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Ends them all, the last one started first to be asked."""
+        await self.end(self._children[::-1])

@@ -1,0 +1,119 @@
+"""The scene: what the launcher knows of the crew, from the board alone."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lavagna import Activation, ActivationState, Commit, Entry, Occasion
+from lavagna_crew import keys
+from lavagna_crew.demo.story import deed, told
+
+HAPPENINGS_KEPT_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something to tell."""
+
+    seconds: float
+    """Since the launch."""
+    who: str
+    text: str
+    wakes: bool = False
+    """Whether somebody began to work, and nothing has changed yet."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """Who is there, who is awake, what changed, what waits."""
+
+    clock: Callable[[], float] = time.monotonic
+    members: list[str] = field(default_factory=list[str])
+    awake: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """What each agent that works is doing."""
+    waiting: list[str] = field(default_factory=list[str])
+    """What is on the agenda and nobody has begun."""
+    newest: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """The newest values that are JSON, by key."""
+    revision: int = 0
+    at_rest: bool = False
+    """Whether the board has come to rest since its last change."""
+    failed_runs: int = 0
+    """How often the tests of an attempt failed."""
+    reachable: bool = True
+    happenings: deque[Happening] = field(
+        default_factory=lambda: deque[Happening](maxlen=HAPPENINGS_KEPT_MAX)
+    )
+    _start: float = 0.0
+    _seen: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+
+    def __post_init__(self) -> None:
+        self._start = self.clock()
+
+    @property
+    def seconds(self) -> float:
+        """How long the launch is ago."""
+        return self.clock() - self._start
+
+    @property
+    def verdict(self) -> Mapping[str, Any] | None:
+        """The CEO's newest word."""
+        return self.newest.get(keys.VERDICT)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the CEO's word is final."""
+        return self.verdict is not None and bool(self.verdict["final"])
+
+    def tell(self, who: str, text: str, *, wakes: bool = False) -> Happening:
+        """Notes something that happened."""
+        happening = Happening(self.seconds, who, text, wakes)
+        self.happenings.append(happening)
+        return happening
+
+    def take(self, commit: Commit) -> Iterator[Happening]:
+        """Takes a commit in, and gives what is to be told of it."""
+        self.revision = commit.revision
+        self.at_rest = commit.occasion is Occasion.QUIESCENCE
+        if self.at_rest:
+            yield self.tell("board", "is at rest: nothing waits, nobody works")
+        for entry in commit.entries:
+            self._note(entry)
+            if text := told(entry):
+                yield self.tell(commit.author, text)
+
+    def look(self, activations: Iterable[Activation]) -> Iterator[Happening]:
+        """Takes in what is on the agenda now, and gives who woke."""
+        self.awake, self.waiting = {}, []
+        for activation in sorted(activations, key=lambda one: one.fired_revision):
+            doing = deed(activation)
+            if activation.state is ActivationState.WAITING:
+                self.waiting.append(doing)
+            elif activation.state is ActivationState.LEASED:
+                self.awake.setdefault(activation.holder, []).append(doing)
+                claim = (activation.id, activation.fence)
+                if claim not in self._seen:
+                    self._seen.add(claim)
+                    yield self.tell(activation.holder, doing, wakes=True)
+
+    def blocked(self) -> Iterator[str]:
+        """Tasks that wait for others to pass their tests."""
+        for key, task in self.newest.items():
+            name = key.removeprefix("tasks/")
+            if name == key or keys.submission(name) in self.newest:
+                continue
+            missing = [other for other in task["depends_on"] if not self._passes(other)]
+            if missing:
+                yield f"{name} waits for {', '.join(missing)}"
+
+    def _passes(self, task: str) -> bool:
+        return bool(self.newest.get(keys.result(task), {}).get("ok"))
+
+    def _note(self, entry: Entry) -> None:
+        if entry.exists and entry.json_text is not None:
+            self.newest[entry.key] = entry.value
+            self.failed_runs += entry.key.startswith("results/") and not entry.value["ok"]
+        if entry.key.startswith("crew/") and entry.author not in self.members:
+            self.members.append(entry.author)

@@ -1,0 +1,74 @@
+"""The summary: what was built, how its tests came out, and what it took."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from lavagna import Activation, ActivationState, Board
+from lavagna_crew.demo.delivery import Program
+from lavagna_crew.demo.scene import Scene
+from lavagna_crew.sandbox.suites import SuiteRun
+
+LOST = (ActivationState.DEAD, ActivationState.OVERRUN, ActivationState.EXPIRED)
+"""How activations end that did not do what they were fired for."""
+
+
+async def lost_work(board: Board) -> list[Activation]:
+    """The activations that were given up."""
+    return [one async for one in board.activations.list(states=LOST)]
+
+
+async def summary(
+    board: Board, scene: Scene, program: Program, run: SuiteRun, folder: Path
+) -> list[str]:
+    """The lines to end with."""
+    states = Counter([one.state async for one in board.activations.list()])
+    verdict = scene.verdict
+    said = verdict["reason"] if verdict else "the CEO said nothing"
+    word = "Accepted" if verdict and verdict["accepted"] else "Not accepted"
+    return [
+        f"{word}: {said}",
+        *_built(scene, program, folder),
+        f"Tests:  {run.passed} passed, {len(run.failures)} failed, run once more in {folder}",
+        f"Work:   {_work(scene)}",
+        f"Board:  {scene.revision} commits, {states.total()} activations "
+        f"({', '.join(f'{count} {state.value}' for state, count in sorted(states.items()))})",
+        f"Model:  {await _spent(board)}",
+        f"Time:   {scene.seconds:.1f} s",
+        f"Try it: cd {folder} && python -m unittest",
+    ]
+
+
+def _built(scene: Scene, program: Program, folder: Path) -> Iterator[str]:
+    title = scene.newest.get("goal", {}).get("title", "nothing")
+    yield f"Built:  {title}, {len(program.files)} files and {len(program.tests)} of tests, in {folder}"
+    for name, text in sorted(program.all.items()):
+        yield f"        {name:<28} {len(text.splitlines()):>4} lines"
+
+
+def _work(scene: Scene) -> str:
+    attempts = [
+        value["attempt"] for key, value in scene.newest.items() if key.startswith("submissions/")
+    ]
+    return (
+        f"{len(attempts)} tasks in {sum(attempts)} attempts; "
+        f"tests failed {scene.failed_runs} times and were made to pass"
+        if scene.verdict and scene.verdict["accepted"]
+        else f"{len(attempts)} tasks in {sum(attempts)} attempts"
+    )
+
+
+async def _spent(board: Board) -> str:
+    names, calls, prompt, completion, dollars = set[str](), 0, 0, 0, 0.0
+    priced = True
+    async for entry in board.entries("usage/**"):
+        usage = entry.value
+        names.add(usage["model"])
+        calls += usage["calls"]
+        prompt += usage["prompt_tokens"]
+        completion += usage["completion_tokens"]
+        priced = priced and usage["dollars"] is not None
+        dollars += usage["dollars"] or 0.0
+    cost = f", ${dollars:.4f}" if priced and calls else ""
+    tokens = f"{prompt:,} prompt and {completion:,} completion tokens in {calls} calls{cost}"
+    return f"{', '.join(sorted(names)) or 'none'}; {tokens}"
