@@ -75,7 +75,7 @@ class CTO:
             "files that only it writes, the tasks that it builds on, and a priority: higher first. "
             "Tests are not tasks; the tester writes them.",
         )
-        shape = DESIGN.with_rules(_faults)
+        shape = DESIGN.with_rules(faults_of)
         prompt = Prompt("cto/design", ROLE, (Message("user", question),), shape)
         thought = await self._mind.think(work, prompt)
         replies = thought.value["tasks"]
@@ -96,7 +96,8 @@ def _task(reply: Mapping[str, Any]) -> Task:
     )
 
 
-def _faults(reply: Mapping[str, Any]) -> Sequence[str]:
+def faults_of(reply: Mapping[str, Any]) -> Sequence[str]:
+    """Why a design of the right shape cannot be built."""
     tasks: Sequence[Mapping[str, Any]] = reply["tasks"]
     names = [task["name"] for task in tasks]
     files = [file for task in tasks for file in task["files"]]
