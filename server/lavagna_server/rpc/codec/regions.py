@@ -1,0 +1,108 @@
+"""Regions as resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from lavagna.v1 import boards_pb2
+from lavagna_server.domain.agents import check_name
+from lavagna_server.domain.keys import normal_key
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.names import region_name
+from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Region, Retention
+from lavagna_server.rpc.codec.checks import check_bytes, check_count, not_negative, required
+from lavagna_server.rpc.codec.enums import POLICIES
+from lavagna_server.rpc.codec.times import optional_span, span_from_wire
+
+MEMBERS_MAX = 1_000
+"""Names in `readers`, and in `writers`."""
+
+
+def region_to_wire(region: Region) -> boards_pb2.Region:
+    """The region as a message."""
+    return boards_pb2.Region(
+        name=region_name(region.board, region.path),
+        path=region.path,
+        owner=region.owner,
+        readers=region.readers,
+        writers=region.writers,
+        policy=POLICIES.to_wire(region.policy),
+        schema_json=region.schema_json,
+        retention=_retention_to_wire(region.retention),
+        version=region.version,
+        oldest_revision=region.oldest,
+    )
+
+
+def region_from_wire(request: boards_pb2.SetRegionRequest, board: str, *, limits: Limits) -> Region:
+    """The region that a caller wants; its version is the one that the caller saw, 0 when it does not say.
+
+    Raises:
+        Invalid: Naming the field.
+    """
+    required(request.HasField("region"), field="region")
+    message = request.region
+    check_bytes(
+        message.schema_json,
+        limits.schema_bytes_max,
+        field="region.schema_json",
+        limit="schema_bytes_max",
+    )
+    return Region(
+        board,
+        normal_key(message.path, field="region.path", limits=limits),
+        _member(message.owner, "region.owner") if message.owner else "",
+        _members(message.readers, "region.readers"),
+        _members(message.writers, "region.writers"),
+        POLICIES.from_wire(message.policy, field="region.policy"),
+        message.schema_json,
+        _retention_from_wire(message.retention),
+        not_negative(message.version, field="region.version"),
+    )
+
+
+def regions_response(regions: Sequence[Region]) -> boards_pb2.ListRegionsResponse:
+    """All regions that the caller may read."""
+    return boards_pb2.ListRegionsResponse(regions=[region_to_wire(region) for region in regions])
+
+
+def set_response(region: Region) -> boards_pb2.SetRegionResponse:
+    """The region as it now is."""
+    return boards_pb2.SetRegionResponse(region=region_to_wire(region))
+
+
+def delete_response(_: None) -> boards_pb2.DeleteRegionResponse:
+    """The region is gone."""
+    return boards_pb2.DeleteRegionResponse()
+
+
+def _members(names: Sequence[str], field: str) -> tuple[str, ...]:
+    check_count(names, MEMBERS_MAX, field=field, limit="members_max")
+    return tuple(_distinct(_member(name, f"{field}[{index}]") for index, name in enumerate(names)))
+
+
+def _member(name: str, field: str) -> str:
+    """An agent, a `team:` or everyone, as given."""
+    if name != EVERYONE:
+        check_name(name.removeprefix(TEAM_PREFIX), field=field)
+    return name
+
+
+def _distinct(names: Iterable[str]) -> Iterable[str]:
+    return dict.fromkeys(names)
+
+
+def _retention_to_wire(retention: Retention) -> boards_pb2.Retention | None:
+    if retention == Retention():
+        return None
+    return boards_pb2.Retention(
+        age=optional_span(retention.age), versions_max=retention.versions_max
+    )
+
+
+def _retention_from_wire(message: boards_pb2.Retention) -> Retention:
+    age = None
+    if message.HasField("age"):
+        age = span_from_wire(message.age, field="region.retention.age", least=timedelta(seconds=1))
+    return Retention(age, not_negative(message.versions_max, field="region.retention.versions_max"))
