@@ -112,8 +112,9 @@ class _Contract(grpc.GenericRpcHandler):
     ) -> grpc.RpcMethodHandler[Any, Any]:
         method = self._methods[handler_call_details.method]
 
-        def stream(request: Any, context: Any) -> AsyncIterator[Message]:
-            return self._peer.play(method.name, request, context)
+        async def stream(request: Any, context: Any) -> AsyncIterator[Message]:
+            async for message in self._peer.play(method.name, request, context):
+                yield message
 
         async def answer(request: Any, context: Any) -> Message:
             async for message in stream(request, context):
