@@ -98,9 +98,9 @@ class Watches:
             while True:
                 self._check_access(ended)
                 messages = await watcher.ready()
-                if not messages and (
-                    self._is_stopping or not await watcher.wait(self._bookmark_seconds)
-                ):
+                if not messages:
+                    if not self._is_stopping and await watcher.wait(self._bookmark_seconds):
+                        continue
                     messages = watcher.bookmarks()
                 for message in messages:
                     yield message
