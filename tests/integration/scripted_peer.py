@@ -74,9 +74,16 @@ class Peer:
         """Writes down what the next call of the method that has no script yet gets."""
         self._scripts[method].append(steps)
 
-    async def until_asked(self, method: str) -> None:
-        """Waits until the method has been called."""
-        await self._asked[method].wait()
+    def rewrite(self, method: str, *steps: Step) -> None:
+        """Writes down what every call of the method gets from now on."""
+        self._scripts[method].clear()
+        self.script(method, *steps)
+
+    async def until_asked(self, method: str, times: int = 1) -> None:
+        """Waits until the method has been called so often."""
+        while len(self.requests[method]) < times:
+            self._asked[method].clear()
+            await self._asked[method].wait()
 
     async def play(
         self, method: str, request: Message, context: grpc.aio.ServicerContext[Any, Any]

@@ -1,0 +1,282 @@
+"""Agents against a peer that goes away and takes leases back: no task, lease or work is leaked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import grpc
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+import lavagna
+from lavagna import Agent, Board, Retry, Work
+from lavagna.v1 import activations_pb2 as wire
+from lavagna.v1 import agents_pb2, entries_pb2, triggers_pb2
+from tests.integration.scripted_peer import AWAY, Hang, Peer, Refusal, scripted_peer
+
+QUICK = Retry(attempts_max=4, first_seconds=0.001, most_seconds=0.002)
+HEADER = entries_pb2.ResponseHeader(epoch="e", revision=5)
+NO_WORK = wire.AcquireResponse(header=HEADER)
+
+
+@pytest.fixture
+async def peer() -> AsyncGenerator[Peer]:
+    """A peer that welcomes ada and keeps every lease alive."""
+    async with scripted_peer() as each:
+        welcome = agents_pb2.HelloResponse(header=HEADER)
+        welcome.agent.name = "boards/main/agents/ada"
+        each.script("Hello", welcome)
+        each.script("SetTrigger", triggers_pb2.SetTriggerResponse())
+        each.script("Heartbeat", beats("t1"))
+        each.script("Complete", wire.CompleteResponse(header=HEADER, succeeded=True))
+        each.script("Fail", wire.FailResponse())
+        each.script("Release", wire.ReleaseResponse())
+        yield each
+
+
+@pytest.fixture
+async def board(peer: Peer) -> AsyncGenerator[Board]:
+    async with lavagna.connect(peer.address, agent="ada", retry=QUICK) as each:
+        yield each
+
+
+@pytest.fixture(autouse=True)
+async def no_leaks() -> AsyncGenerator[None]:
+    """Every task of an agent ends with it."""
+    yield
+    left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("ada:")]
+    assert left == []
+
+
+def granted(token: str = "t1", *, lease_seconds: float = 30) -> wire.AcquireResponse:
+    """A lease on an activation of ada's trigger."""
+    lease = Duration()
+    lease.FromNanoseconds(int(lease_seconds * 1e9))
+    activation = wire.Activation(
+        name="boards/main/activations/1",
+        trigger_name="boards/main/triggers/ada.build",
+        space=entries_pb2.SPACE_SHARED,
+        bind={"task": "1"},
+        attempt=1,
+    )
+    entry = entries_pb2.Entry(key="tasks/1", version=3, value=entries_pb2.Value(text="ready"))
+    leased = wire.LeasedActivation(activation=activation, token=token, entry=entry, lease=lease)
+    return wire.AcquireResponse(header=HEADER, leases=[leased])
+
+
+def beats(token: str, lost: str = "") -> wire.HeartbeatResponse:
+    """The answer to a heartbeat."""
+    until = None if lost else Timestamp(seconds=2_000_000_000)
+    result = wire.HeartbeatResult(token=token, lease_expire_time=until, lost_reason=lost)
+    return wire.HeartbeatResponse(header=HEADER, results=[result])
+
+
+@pytest.mark.guarantee("A2")
+async def test_a_lost_lease_cancels_the_function_and_settles_nothing(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted(lease_seconds=0.03))
+    peer.script("Acquire", Hang)
+    peer.script("Heartbeat", beats("t1", "another holder has it"))
+    ada = Agent("ada")
+    cancelled: list[bool] = []
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.append(work.lost.is_set())
+            ada.stop()
+
+    await ada.join(board)
+    assert cancelled == [True]
+    assert not peer.requests["Complete"] + peer.requests["Fail"] + peer.requests["Release"]
+
+
+async def test_heartbeats_keep_a_lease_for_as_long_as_the_function_runs(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted(lease_seconds=0.03))
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> dict[str, str]:
+        await peer.until_asked("Heartbeat", times=3)
+        ada.stop()
+        return {"code/1": "print()"}
+
+    await ada.join(board)
+    assert [each.tokens for each in peer.requests["Heartbeat"]][:3] == [["t1"]] * 3
+    (complete,) = peer.requests["Complete"]
+    assert (complete.activation_token, complete.changes[0].key) == ("t1", "code/1")
+
+
+async def test_a_server_that_is_away_costs_no_lease(peer: Peer, board: Board) -> None:
+    peer.script("Acquire", granted(lease_seconds=0.03))
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        peer.rewrite("Heartbeat", AWAY)
+        await peer.until_asked("Heartbeat", times=3)
+        peer.rewrite("Heartbeat", beats("t1"))
+        assert not work.lost.is_set()
+        ada.stop()
+
+    await ada.join(board)
+    assert len(peer.requests["Complete"]) == 1
+
+
+@pytest.mark.guarantee("S6")
+async def test_work_that_was_granted_but_not_received_is_asked_for_by_the_same_id(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", AWAY)
+    peer.script("Acquire", granted())
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+
+    await ada.join(board)
+    cut, answered, *_ = peer.requests["Acquire"]
+    assert cut == answered
+    assert cut.request_id
+    assert len(peer.requests["Hello"]) == 2
+    assert len(peer.requests["SetTrigger"]) == 2
+
+
+async def test_what_a_broken_off_poll_was_granted_is_given_back(peer: Peer, board: Board) -> None:
+    peer.script("Acquire", Hang)
+    peer.script("Acquire", granted("late"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        raise AssertionError("there is nothing to do")
+
+    joining = asyncio.create_task(ada.join(board))
+    await peer.until_asked("Acquire")
+    ada.stop()
+    await joining
+    assert [each.activation_token for each in peer.requests["Release"]] == ["late"]
+
+
+async def test_a_fault_in_the_function_fails_the_attempt_with_its_type_and_text(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+        raise ValueError("no plan")
+
+    await ada.join(board)
+    (fail,) = peer.requests["Fail"]
+    assert (fail.activation_token, fail.reason, fail.final) == ("t1", "ValueError: no plan", False)
+    assert not peer.requests["Complete"]
+
+
+async def test_a_lease_lost_in_the_function_is_no_fault(peer: Peer, board: Board) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", Hang)
+    peer.script("Commit", Refusal(grpc.StatusCode.FAILED_PRECONDITION, "LEASE_LOST"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+        await work.board.put("code/1", "x")
+
+    await ada.join(board)
+    assert peer.requests["Commit"][0].activation_token == "t1"
+    assert not peer.requests["Complete"] + peer.requests["Fail"] + peer.requests["Release"]
+
+
+async def test_what_does_not_finish_in_the_grace_gives_its_lease_back(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", Hang)
+    ada = Agent("ada", grace_seconds=0.01)
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+        await asyncio.Event().wait()
+
+    await ada.join(board)
+    assert [each.activation_token for each in peer.requests["Release"]] == ["t1"]
+
+
+async def test_a_cancelled_agent_gives_its_leases_back_and_stays_cancelled(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+    working = asyncio.Event()
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        working.set()
+        await asyncio.Event().wait()
+
+    joining = asyncio.create_task(ada.join(board))
+    await working.wait()
+    joining.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await joining
+    assert [each.activation_token for each in peer.requests["Release"]] == ["t1"]
+
+
+@pytest.mark.parametrize("method", ["Hello", "Acquire", "Heartbeat"])
+async def test_an_agent_that_is_refused_stops_and_says_so(
+    peer: Peer, board: Board, method: str
+) -> None:
+    peer.script("Acquire", granted(lease_seconds=0.03))
+    peer.rewrite(method, Refusal(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(lavagna.Unauthenticated):
+        await ada.join(board)
+
+
+async def test_a_block_beside_an_agent_that_is_refused_is_ended_with_the_refusal(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", Refusal(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"))
+    ada = Agent("ada")
+    with pytest.raises(lavagna.Unauthenticated):
+        async with ada.joined(board):
+            await asyncio.Event().wait()
+
+
+async def test_an_agent_with_somebody_elses_token_is_told(peer: Peer, board: Board) -> None:
+    eve = Agent("eve", token="of-ada")
+    with pytest.raises(lavagna.PermissionDenied, match="the token belongs to 'ada', not to 'eve'"):
+        await eve.join(board)
+    assert peer.metadata[0]["authorization"] == "Bearer of-ada"
+
+
+async def test_a_fault_in_the_block_beside_an_agent_comes_out_as_it_is(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", Hang)
+    with pytest.raises(ZeroDivisionError):
+        async with Agent("ada").joined(board):
+            raise ZeroDivisionError
