@@ -57,6 +57,7 @@ from lavagna.triggers import (
     Trigger,
     Verdict,
 )
+from lavagna.values import JsonText
 from lavagna.watch import Watch
 from lavagna.work import Work
 
@@ -89,6 +90,7 @@ __all__ = [
     "FailedCondition",
     "FutureRevision",
     "Invalid",
+    "JsonText",
     "Kind",
     "LavagnaError",
     "Lease",

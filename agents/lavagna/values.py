@@ -34,8 +34,6 @@ def encoded(value: Value, *, field: str = "value") -> entries_pb2.Value:
         return entries_pb2.Value(data=bytes(value))
     if isinstance(value, str):
         return entries_pb2.Value(text=checked_text(value, field=field))
-    if isinstance(value, JsonText):
-        return entries_pb2.Value(json=checked_text(value.text, field=field))
     return entries_pb2.Value(json=json_text(value, field=field))
 
 
@@ -53,11 +51,13 @@ def decoded(message: entries_pb2.Value) -> Value:
 
 
 def json_text(value: Value, *, field: str) -> str:
-    """The value as compact JSON text.
+    """The value as compact JSON text; a `JsonText` as it is.
 
     Raises:
         Invalid: JSON cannot hold the value.
     """
+    if isinstance(value, JsonText):
+        return checked_text(value.text, field=field)
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as unfit:

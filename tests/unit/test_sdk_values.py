@@ -13,6 +13,7 @@ from lavagna import (
     Delete,
     Exists,
     Invalid,
+    JsonText,
     Patch,
     Put,
     UnchangedSince,
@@ -52,6 +53,12 @@ def test_text_travels_as_text_bytes_as_data_and_all_else_as_compact_json() -> No
     assert encoded("caf\u00e9") == wire.Value(text="caf\u00e9")
     assert encoded(bytearray(b"ab")) == wire.Value(data=b"ab")
     assert encoded({"caf\u00e9": [1, 2]}) == wire.Value(json='{"caf\u00e9":[1,2]}')
+
+
+def test_json_text_is_written_byte_for_byte() -> None:
+    text = '{ "b": 1.10,\n  "a": 1e3 }'
+    assert encoded(JsonText(text)) == wire.Value(json=text)
+    assert change_message(Patch("k", JsonText(text))).patch.merge_json == text
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object(), [1j], "\ud800"])
