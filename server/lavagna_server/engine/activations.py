@@ -201,7 +201,7 @@ class Activations:
         if activation is None:
             raise Invalid("subject", "give the token of a lease, or the name of a held activation")
         return await self._change(
-            call, activation, frozenset({ActivationState.HELD}), lambda each, _: offered(each)
+            call, activation, frozenset({ActivationState.HELD}), lambda _, each: offered(each)
         )
 
     async def hold(
@@ -209,7 +209,7 @@ class Activations:
     ) -> R:
         """Holds a waiting activation back from being offered."""
 
-        def held_back(each: Activation, _now: datetime) -> Activation:
+        def held_back(_: Workspace, each: Activation) -> Activation:
             return replace(each, state=ActivationState.HELD, not_before=until)
 
         waiting = frozenset({ActivationState.WAITING, ActivationState.HELD})
@@ -218,11 +218,11 @@ class Activations:
     async def cancel(self, call: Call[Activation, R], activation: ActivationId, reason: str) -> R:
         """Ends an activation without a result; its holder's token is stale from then on."""
 
-        def cancelled(each: Activation, now: datetime) -> Activation:
+        def cancelled(work: Workspace, each: Activation) -> Activation:
             return finished(
                 each,
                 ActivationState.CANCELLED,
-                now=now,
+                now=work.now,
                 reason=reason or f"cancelled by {call.caller.agent}",
             )
 
@@ -231,20 +231,22 @@ class Activations:
 
     async def replay(self, call: Call[Activation, R], activation: ActivationId) -> R:
         """Offers an ended activation again, with its attempts counted anew."""
-        return await self._change(
-            call, activation, frozenset(ActivationState), lambda each, _: replayed(each)
-        )
+
+        def replay(work: Workspace, each: Activation) -> Activation:
+            if work.trigger(each.trigger_id) is None:
+                raise NotFound(f"trigger {each.trigger}")
+            return replayed(each)
+
+        return await self._change(call, activation, frozenset(ActivationState), replay)
 
     async def get(self, caller: Caller, activation: ActivationId) -> Activation:
         """One activation that the caller may see."""
 
-        def found(work: Activation | None) -> Activation:
-            if work is None:
-                raise NotFound(f"activation {activation}")
-            return work
-
         _check_visible(caller, activation.space, str(activation))
-        return found(await self._readers.run(lambda snapshot: snapshot.activation(activation)))
+        found = await self._readers.run(lambda snapshot: snapshot.activation(activation))
+        if found is None:
+            raise NotFound(f"activation {activation}")
+        return found
 
     async def list(
         self,
@@ -270,7 +272,7 @@ class Activations:
         call: Call[Activation, R],
         id_: ActivationId,
         states: frozenset[ActivationState],
-        change: Callable[[Activation, datetime], Activation],
+        change: Callable[[Workspace, Activation], Activation],
     ) -> R:
         """Applies a change that somebody other than the holder makes."""
 
@@ -283,7 +285,7 @@ class Activations:
             if activation.state not in states:
                 needs = " or ".join(sorted(state.value for state in states))
                 raise WrongState(str(id_), state=activation.state.value, needs=needs)
-            return _put(work, change(activation, work.now))
+            return _put(work, change(work, activation))
 
         return await once(self._writer, call, operation)
 

@@ -230,6 +230,10 @@ class RegionRules:
             ):
                 raise NotFound(f"region {path}")
             _check_rules(call.caller, region, path)
+            space = work.space(SpaceName(region.board))
+            if region.oldest > space.oldest:
+                # What retention gave up stays given up, also when nobody remembers the region.
+                compact(work, space, Subtree(), region.oldest, author=call.caller.agent)
             work.remove(region)
 
         return await once(self._writer, call, operation)

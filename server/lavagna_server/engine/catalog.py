@@ -5,6 +5,7 @@ The writer thread alone changes it, after an operation succeeded; the event loop
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ class BoardCatalog:
         self.triggers: dict[TriggerId, Trigger] = {}
         self.due: dict[TriggerId, Trigger] = {}
         """The triggers that have a next slot."""
+        self.working_spaces: Counter[SpaceName] = Counter()
+        """How many triggers look at each space; others have no agenda."""
         self._regions: dict[str, Region] = {}
         self._shared_regions = NO_REGIONS
         self._interests: dict[SpaceName, PatternTrie[Interest]] = {}
@@ -82,6 +85,7 @@ class BoardCatalog:
         ):
             self.triggers[trigger.id] = trigger
             return
+        self.working_spaces[trigger.space] += (not remove) - (known is not None)
         index = self._interests.setdefault(trigger.space, PatternTrie())
         if known is not None:
             for interest, pattern in _interests(known):

@@ -65,6 +65,8 @@ class Claims:
         self, work: Workspace, caller: Caller, space: SpaceName, *, only: frozenset[str], most: int
     ) -> list[Leased]:
         """Leases up to `most` activations of a space to the caller."""
+        if not work.board(space.board).working_spaces[space]:
+            return []
         leases = _Leases()
         running = ActivationFilter(space=space, states=frozenset({ActivationState.LEASED}))
         for activation in work.agenda.select(running, order=Order.AGENDA, limit=1_000_000):

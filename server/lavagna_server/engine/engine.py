@@ -138,5 +138,5 @@ class Engine:
             self._bell.ring(board)
         if aftermath.deadline is not None:
             self.upkeep.notice(aftermath.deadline)
-        if aftermath.records_changed:
+        if aftermath.is_board_gone:
             self.watches.ring_all()

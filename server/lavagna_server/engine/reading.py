@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -108,10 +108,10 @@ def state_at(
     catalog: Catalog,
     caller: Caller,
     name: SpaceName,
-    pattern: Pattern,
+    patterns: Iterable[Pattern],
     point: ReadPoint,
 ) -> StateAt:
-    """The state of a space at a read point, for reading what matches `pattern`.
+    """The state of a space at a read point, for reading what matches `patterns`.
 
     Raises:
         NotFound: There is no such board, or the space is another agent's.
@@ -123,7 +123,8 @@ def state_at(
     if newest_wanted > space.head:
         raise FutureRevision(revision=newest_wanted, newest=space.head)
     board = catalog.board(name.board)
-    oldest = max(space.oldest, board.regions_of(name).oldest_for(pattern, caller))
+    regions = board.regions_of(name)
+    oldest = max([space.oldest, *(regions.oldest_for(pattern, caller) for pattern in patterns)])
     if revision < oldest:
         raise Compacted(revision=revision, oldest=oldest)
     return StateAt(snapshot, board, space, revision, caller)

@@ -106,11 +106,8 @@ class Reads:
         """Those of many entries that exist, in the order asked for, of one revision."""
 
         def read(snapshot: Snapshot) -> EntriesRead:
-            states = [
-                self._state(snapshot, caller, space, _exactly(entry.key), point)
-                for entry in entries
-            ]
-            state = states[0] if states else self._state(snapshot, caller, space, EVERYTHING, point)
+            patterns = [_exactly(entry.key) for entry in entries]
+            state = state_at(snapshot, self._catalog, caller, space, patterns, point)
             found = state.get(list(entries))
             kept = tuple(found[entry] for entry in entries if entry in found)
             return EntriesRead(state.space, state.revision, self._clock.now(), kept)
@@ -206,8 +203,6 @@ class Reads:
             if from_revision:
                 before = self._state(snapshot, caller, space, pattern, ReadPoint(from_revision))
                 old = {entry.id: entry for entry in before.scan(pattern, frozenset({kind}))}
-            elif after.space.oldest:
-                raise Compacted(revision=0, oldest=after.space.oldest)
             changed = sorted(
                 (id_ for id_ in {*old, *new} if _version(old.get(id_)) != _version(new.get(id_))),
                 key=lambda id_: id_.key,
@@ -300,7 +295,7 @@ class Reads:
         pattern: Pattern,
         point: ReadPoint,
     ) -> StateAt:
-        return state_at(snapshot, self._catalog, caller, space, pattern, point)
+        return state_at(snapshot, self._catalog, caller, space, [pattern], point)
 
 
 def _exactly(key: str) -> Pattern:

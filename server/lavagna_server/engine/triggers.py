@@ -235,7 +235,7 @@ class Triggers:
 
         def read(snapshot: Snapshot) -> Trial:
             point = ReadPoint(revision)
-            state = state_at(snapshot, self._catalog, caller, trigger.space, EVERYTHING, point)
+            state = state_at(snapshot, self._catalog, caller, trigger.space, [EVERYTHING], point)
             evaluations = tuple(self._tried(state, trigger, reader, key))
             would_fire = any(not each.reason for each in evaluations) and not trigger.suspended
             return Trial(state.space, state.revision, self._clock.now(), would_fire, evaluations)

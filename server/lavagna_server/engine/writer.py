@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, EntryId, SpaceName
 from lavagna_server.domain.errors import Exhausted, ShuttingDown
 from lavagna_server.engine.catalog import Catalog
@@ -37,7 +38,8 @@ class Aftermath:
     """Boards on which an activation may have become available."""
     deadline: datetime | None = None
     """The earliest moment at which upkeep has something to do because of this group."""
-    records_changed: bool = False
+    is_board_gone: bool = False
+    """Whether a board was deleted, which its watchers must learn."""
 
 
 @dataclass(slots=True)
@@ -151,7 +153,9 @@ class Writer:
             self._undo(pending, error)
             return Aftermath()
         aftermath.commits = group.overlay.commits
-        aftermath.records_changed = bool(group.overlay.records)
+        aftermath.is_board_gone = any(
+            removed and isinstance(record, Board) for record, removed in group.overlay.records
+        )
         return aftermath
 
     def _attempt(self, group: Group, pending: _Pending[Any], aftermath: Aftermath) -> None:
