@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from lavagna import Agent
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--board", help="instead of $LAVAGNA_BOARD")
     parser.add_argument("--script", metavar="TASK", help="play the script of this task")
     parser.add_argument("--pace", type=float, default=1.0, help="1 plays a script at its own pace")
+    parser.add_argument("--wait", action="store_true", help="join on a line of standard input")
     options = parser.parse_args(arguments)
     said = {"LAVAGNA_TARGET": options.target, "LAVAGNA_BOARD": options.board}
     place = Place.from_environment({**os.environ, **{k: v for k, v in said.items() if v}})
@@ -49,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
     name = options.name or options.role
     mind = Mind(name, opened(script, pace=options.pace), price=price())
+    # Whoever starts the crew may do so before there is a board; the end of the input is its end.
+    if options.wait and not sys.stdin.readline():
+        return
     asyncio.run(work(options.role, name, mind, place))
 
 

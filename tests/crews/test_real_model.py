@@ -12,12 +12,17 @@ from pathlib import Path
 import pytest
 from openai import AsyncOpenAI
 
-from lavagna_crew.models.errors import ModelRefused, ModelUnavailable
+from lavagna_crew.models.dialect import Form
+from lavagna_crew.models.errors import InvalidReply, ModelRefused, ModelUnavailable
 from lavagna_crew.models.hearing import Hearing
 from lavagna_crew.models.openai_chat import OpenAIModel
 from lavagna_crew.models.patience import Patience
 from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
+from lavagna_crew.roles.ceo import GOAL, VERDICT
+from lavagna_crew.roles.cto import DESIGN
+from lavagna_crew.roles.programmer import CODE
+from lavagna_crew.roles.tester import SUITE
 from tests.crews import llama_server
 
 pytestmark = [
@@ -114,3 +119,18 @@ async def test_a_real_model_that_is_given_up_answers_the_next_question(
     reply = await OpenAIModel(client, "any").reply(prompt())
 
     assert set(reply.value) == {"verdict", "stars", "traits"}
+
+
+@pytest.mark.parametrize(
+    "shape", [GOAL, DESIGN, CODE, SUITE, VERDICT], ids=lambda shape: shape.name
+)
+async def test_a_real_server_can_be_held_to_every_shape_of_the_crew(
+    client: AsyncOpenAI, shape: Shape
+) -> None:
+    model = OpenAIModel(client, "any", completion_tokens_max=6)
+    question = Prompt("a-turn", "You build programs.", (Message("user", "Go."),), shape)
+
+    with pytest.raises(InvalidReply, match="cut off for its length"):
+        await model.reply(question)
+
+    assert model.dialect.form is Form.SCHEMA

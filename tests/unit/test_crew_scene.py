@@ -177,9 +177,29 @@ def test_anything_but_a_terminal_gets_a_line_for_everything() -> None:
     assert sink.getvalue() == f"   0.0 s  tester        asks: [b] {long}\n"
 
 
+def test_silence_is_filled_with_what_goes_on() -> None:
+    sink, now = StringIO(), [0.0]
+    scene = Scene(["ceo"], clock=lambda: now[0])
+    view = view_of(scene, Console(file=sink))
+    for seconds in (0.5, 1.2, 1.4):
+        now[0] = seconds
+        view.refresh()
+    assert sink.getvalue().split() == "1.2 s … the server starts".split()
+
+    list(scene.take(commit(1, entry("crew/ceo", {"process": 1}, author="ceo"))))
+    list(scene.look([activation("ceo.judge", "", ActivationState.LEASED, holder="ceo")]))
+    for seconds in (11.0, 11.3):
+        now[0] = seconds
+        view.refresh()
+    assert "11.3 s" in sink.getvalue()
+    assert "still: ceo judges the program" in sink.getvalue()
+    assert sink.getvalue().count("\n") == 2
+
+
 def test_a_terminal_shows_who_is_awake_what_changed_and_what_waits() -> None:
     sink = StringIO()
-    console, scene = Console(file=sink, width=90, force_terminal=True), Scene(clock=lambda: 0.0)
+    console = Console(file=sink, width=90, force_terminal=True)
+    scene = Scene(["ceo", "cto", "tester"], clock=lambda: 0.0)
     with view_of(scene, console) as view:
         present = [entry(f"crew/{name}", {"process": 1}, author=name) for name in ("ceo", "cto")]
         list(scene.take(commit(1, *present)))
@@ -190,5 +210,5 @@ def test_a_terminal_shows_who_is_awake_what_changed_and_what_waits() -> None:
 
     assert isinstance(view, Picture)
     picture = sink.getvalue()
-    for shown in ("designs the program", "asleep", "is up, process 1", "a waits for b"):
+    for shown in ("designs the program", "asleep", "starts", "is up, process 1", "a waits for b"):
         assert shown in picture

@@ -37,17 +37,25 @@ class Crew:
         self._pace = pace
         self.children: dict[str, Child] = {}
 
-    async def start(self, admin: Board) -> None:
-        """Starts every member; where names are not trusted, each with a token of its own."""
+    async def start(self, admin: Board | None = None) -> None:
+        """Starts every member; each waits to be let go.
+
+        With an administrator's board each gets a token of its own, for servers that trust no names.
+        """
         for name, role in MEMBERS.items():
             place = self._place
-            if place.token is not None:
+            if admin is not None:
                 teams = [PROGRAMMERS] if role == "programmer" else []
                 registered = await admin.agents.register(name, teams=teams)
                 place = replace(place, token=registered.token)
             self.children[name] = await self._processes.start(
-                name, self._command(role, name), place.variables()
+                name, self._command(role, name), place.variables(), waits=True
             )
+
+    def let_go(self) -> None:
+        """Lets the members join the board, which is there now."""
+        for child in self.children.values():
+            child.let_go()
 
     async def guard(self, tell: Callable[[str, str], None]) -> None:
         """Tells who ends; never returns.
@@ -77,7 +85,7 @@ class Crew:
             )
 
     def _command(self, role: str, name: str) -> list[str]:
-        command = [sys.executable, "-m", "lavagna_crew", role, "--name", name]
+        command = [sys.executable, "-m", "lavagna_crew", role, "--name", name, "--wait"]
         if self._script is not None:
             command += ["--script", self._script.name, "--pace", str(self._pace)]
         return command

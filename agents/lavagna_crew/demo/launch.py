@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from rich.console import Console
 
@@ -32,6 +32,8 @@ ACCEPTED, NOT_ACCEPTED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 LOOK_SECONDS = 0.15
 """How often the agenda is looked at, to show who is awake."""
+
+T = TypeVar("T")
 
 OPEN_STATES = (ActivationState.WAITING, ActivationState.LEASED)
 
@@ -84,6 +86,7 @@ async def held(launch: Launch, console: Console) -> int:
     task = launch.task or scripts()[0].task
     try:
         choice = choose(task, environment=launch.environment)
+        task = choice.script.task if choice.script else task
         check_folder(launch.out)
     except (NoModel, FolderTaken) as misuse:
         console.print(str(misuse), style="red", markup=False, highlight=False, soft_wrap=True)
@@ -109,7 +112,7 @@ class Stage:
         self._choice = choice
         self._task = task
         self._console = console
-        self._scene = Scene()
+        self._scene = Scene(list(MEMBERS))
         self._view: View = view_of(self._scene, console)
 
     async def play(self) -> int:
@@ -117,49 +120,51 @@ class Stage:
         with tempfile.TemporaryDirectory(prefix="lavagna-demo-") as folder:
             async with Processes(Path(folder)) as processes:
                 with self._view:
-                    server, place = await self._served(processes, Path(folder))
-                    async with place.open("launcher") as board:
-                        await self._gather(board, place, processes, server)
-                        lines = await self._hand_over(board)
+                    lines = await _first_of([self._played(processes, Path(folder)), self._move()])
         for line in lines:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         verdict = self._scene.verdict
         return ACCEPTED if verdict and verdict["accepted"] else NOT_ACCEPTED
 
-    async def _served(self, processes: Processes, folder: Path) -> tuple[Server | None, Place]:
-        """The server, and the board that is to be made on it."""
+    async def _played(self, processes: Processes, folder: Path) -> list[str]:
+        """Starts everything, follows the crew until it has come to rest, and hands over."""
+        server = await self._start_server(processes, folder)
+        place = self._launch.place(server.target if server else self._launch.target or "")
+        crew = Crew(processes, place, script=self._choice.script, pace=self._launch.pace)
+        if place.token is None:
+            await crew.start()
+        if server is not None:
+            await server.ready(place)
+        async with place.open("launcher") as board:
+            await self._make_board(board, place.board)
+            if place.token is not None:
+                await crew.start(board)
+            crew.let_go()
+            jobs = [self._follow(board), self._look(board), crew.guard(self._tell)]
+            if server is not None:
+                jobs.append(server.keep(lambda text: self._tell("launcher", text)))
+            await _first_of(jobs)
+            return await self._hand_over(board)
+
+    async def _start_server(self, processes: Processes, folder: Path) -> Server | None:
+        """A server of the demonstration's own, unless there is one to use."""
         if self._launch.target is not None:
-            return None, self._launch.place(self._launch.target)
+            return None
         server = Server(processes, self._launch.data_dir or folder / "data")
         child = await server.start()
         self._tell(
             "launcher",
-            f"starts a server, process {child.process.pid}, on {server.target}, "
-            f"data in {server.data_dir}",
+            f"starts {len(MEMBERS)} agents and a server, process {child.process.pid} on "
+            f"{server.target}, with its data in {server.data_dir}",
         )
-        place = self._launch.place(server.target)
-        await self._while_shown(server.ready(place))
-        return server, place
+        return server
 
-    async def _gather(
-        self, board: Board, place: Place, processes: Processes, server: Server | None
-    ) -> None:
-        """Starts the crew on a fresh board, and follows it until it has come to rest."""
+    async def _make_board(self, board: Board, name: str) -> None:
         try:
-            await board.boards.create(place.board, display_name=self._task)
+            await board.boards.create(name, display_name=self._task)
         except AlreadyExists:
-            raise Stuck(f"there is a board {place.board!r} already; name a new one") from None
-        self._tell("launcher", f"makes the board {place.board} and starts {len(MEMBERS)} agents")
-        crew = Crew(processes, place, script=self._choice.script, pace=self._launch.pace)
-        await crew.start(board)
-        jobs: list[Coroutine[Any, Any, None]] = [
-            self._follow(board),
-            self._look(board),
-            crew.guard(self._tell),
-        ]
-        if server is not None:
-            jobs.append(server.keep(lambda text: self._tell("launcher", text)))
-        await _first_of(jobs)
+            raise Stuck(f"there is a board {name!r} already; name a new one") from None
+        self._tell("launcher", f"makes the board {name}")
 
     async def _follow(self, board: Board) -> None:
         """Takes in every commit; asks when the crew is there, and returns when it has come to rest.
@@ -171,7 +176,7 @@ class Stage:
         async with board.watch(after=0) as commits:
             async for commit in commits:
                 self._tell_all(self._scene.take(commit))
-                if not asked and len(self._scene.members) == len(MEMBERS):
+                if not asked and self._scene.complete:
                     asked = True
                     await board.put(keys.REQUEST, Request(task=self._task), expected_version=0)
                 if asked and self._scene.at_rest:
@@ -185,10 +190,18 @@ class Stage:
         while True:
             try:
                 agenda = [one async for one in board.activations.list(states=OPEN_STATES)]
-                self._scene.reachable = True
-                self._tell_all(self._scene.look(agenda))
             except Unavailable:
                 self._scene.reachable = False
+            else:
+                if not self._scene.reachable:
+                    self._tell("launcher", "reaches the server again")
+                self._scene.reachable = True
+                self._tell_all(self._scene.look(agenda))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _move(self) -> NoReturn:
+        """Keeps the view moving."""
+        while True:
             self._view.refresh()
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -205,16 +218,6 @@ class Stage:
         )
         return await summary(board, self._scene, program, run, self._launch.out)
 
-    async def _while_shown(self, job: Coroutine[Any, Any, None]) -> None:
-        """Does something while the view goes on moving."""
-
-        async def move() -> None:
-            while True:
-                self._view.refresh()
-                await asyncio.sleep(LOOK_SECONDS)
-
-        await _first_of([job, move()])
-
     def _tell(self, who: str, text: str) -> None:
         self._view.tell(self._scene.tell(who, text))
 
@@ -223,8 +226,8 @@ class Stage:
             self._view.tell(happening)
 
 
-async def _first_of(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Waits for the first job to end, however it ends, and ends the others."""
+async def _first_of(jobs: Iterable[Coroutine[Any, Any, T]]) -> T:
+    """What the first job to end gives, however it ends; the others are ended."""
     tasks = [asyncio.create_task(job) for job in jobs]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -232,5 +235,4 @@ async def _first_of(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    for task in done:
-        task.result()
+    return done.pop().result()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from asyncio.subprocess import DEVNULL, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,11 @@ class Child:
             return "runs"
         return f"was killed by {Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
+    def let_go(self) -> None:
+        """Tells a process that waits to go on."""
+        if self.process.stdin is not None and self.alive:
+            self.process.stdin.write(b"go\n")
+
     def last_words(self) -> str:
         """The end of what it wrote."""
         return self.log.read_text(errors="replace").strip()[-LAST_WORDS_CHARACTERS_MAX:]
@@ -51,15 +56,23 @@ class Processes:
         self._children: list[Child] = []
 
     async def start(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        waits: bool = False,
     ) -> Child:
-        """Starts a command in a session of its own, so that a Ctrl-C reaches the launcher alone."""
+        """Starts a command in a session of its own, so that a Ctrl-C reaches the launcher alone.
+
+        One that `waits` reads its standard input, and is let go by a line on it.
+        """
         log = self._logs / f"{name}.log"
         tied = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *command]
         with log.open("ab") as sink:
             process = await asyncio.create_subprocess_exec(
                 *tied,
-                stdin=DEVNULL,
+                stdin=PIPE if waits else DEVNULL,
                 stdout=sink,
                 stderr=sink,
                 env={**os.environ, **(environment or {})},

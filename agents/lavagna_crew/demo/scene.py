@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,9 @@ class Happening:
 class Scene:
     """Who is there, who is awake, what changed, what waits."""
 
+    members: Sequence[str] = ()
+    """Who belongs to the crew."""
     clock: Callable[[], float] = time.monotonic
-    members: list[str] = field(default_factory=list[str])
     awake: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """What each agent that works is doing."""
     waiting: list[str] = field(default_factory=list[str])
@@ -56,6 +57,15 @@ class Scene:
     def seconds(self) -> float:
         """How long the launch is ago."""
         return self.clock() - self._start
+
+    def is_up(self, member: str) -> bool:
+        """Whether a member has joined the board."""
+        return keys.presence(member) in self.newest
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody has."""
+        return all(map(self.is_up, self.members))
 
     @property
     def verdict(self) -> Mapping[str, Any] | None:
@@ -98,6 +108,16 @@ class Scene:
                     self._seen.add(claim)
                     yield self.tell(activation.holder, doing, wakes=True)
 
+    def going_on(self) -> str:
+        """What goes on while nothing changes."""
+        if not self.reachable:
+            return "the server is away"
+        if not self.complete:
+            up = [member for member in self.members if self.is_up(member)]
+            return f"{len(up)} of {len(self.members)} agents are up" if up else "the server starts"
+        deeds = [f"{who} {', '.join(deeds)}" for who, deeds in self.awake.items()]
+        return f"still: {'; '.join(deeds)}" if deeds else "nobody is awake"
+
     def blocked(self) -> Iterator[str]:
         """Tasks that wait for others to pass their tests."""
         for key, task in self.newest.items():
@@ -115,5 +135,3 @@ class Scene:
         if entry.exists and entry.json_text is not None:
             self.newest[entry.key] = entry.value
             self.failed_runs += entry.key.startswith("results/") and not entry.value["ok"]
-        if entry.key.startswith("crew/") and entry.author not in self.members:
-            self.members.append(entry.author)

@@ -50,12 +50,11 @@ def _work(scene: Scene) -> str:
     attempts = [
         value["attempt"] for key, value in scene.newest.items() if key.startswith("submissions/")
     ]
-    return (
-        f"{len(attempts)} tasks in {sum(attempts)} attempts; "
-        f"tests failed {scene.failed_runs} times and were made to pass"
-        if scene.verdict and scene.verdict["accepted"]
-        else f"{len(attempts)} tasks in {sum(attempts)} attempts"
-    )
+    work = f"{len(attempts)} tasks in {sum(attempts)} attempts"
+    if scene.failed_runs:
+        runs = "run of tests" if scene.failed_runs == 1 else "runs of tests"
+        work += f"; {scene.failed_runs} {runs} failed on the way"
+    return work
 
 
 async def _spent(board: Board) -> str:

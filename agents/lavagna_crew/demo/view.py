@@ -1,6 +1,7 @@
 """What people see of the scene: a live picture on a terminal, and lines anywhere else."""
 
 from collections.abc import Iterator
+from itertools import cycle
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -12,8 +13,13 @@ from rich.text import Text
 
 from lavagna_crew.demo.scene import Happening, Scene
 
+STARTING_SECONDS_MAX = 1.0
+SILENCE_SECONDS_MAX = 10.0
+"""How long lines may fail to come, while the crew starts and later."""
+
 CHANGES_SHOWN = 9
 WAITS_SHOWN = 4
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 STYLES = {
     "ceo": "magenta",
@@ -47,22 +53,31 @@ class View(Protocol):
 
 def view_of(scene: Scene, console: Console) -> View:
     """The view that suits the console."""
-    return Picture(scene, console) if console.is_terminal else Lines(console)
+    return Picture(scene, console) if console.is_terminal else Lines(scene, console)
 
 
 class Lines:
-    """One line for everything that happens."""
+    """One line for everything that happens, and one now and then while nothing does."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, scene: Scene, console: Console) -> None:
+        self._scene = scene
         self._console = console
+        self._told_at = 0.0
 
     def tell(self, happening: Happening) -> None:
         """Prints it."""
-        line = f"{happening.seconds:6.1f} s  {happening.who:<13} {_marked(happening)}"
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._print(happening.seconds, happening.who, _marked(happening))
 
     def refresh(self) -> None:
-        """Lines that are printed stay as they are."""
+        """Says what goes on, if nothing was said for a while."""
+        bound = SILENCE_SECONDS_MAX if self._scene.complete else STARTING_SECONDS_MAX
+        if (now := self._scene.seconds) - self._told_at >= bound:
+            self._print(now, "", f"… {self._scene.going_on()}")
+
+    def _print(self, seconds: float, who: str, text: str) -> None:
+        self._told_at = seconds
+        line = f"{seconds:6.1f} s  {who:<13} {text}"
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         return self
@@ -82,6 +97,7 @@ class Picture:
     def __init__(self, scene: Scene, console: Console) -> None:
         self._scene = scene
         self._live = Live(self, console=console, auto_refresh=False)
+        self._spinner = cycle(SPINNER)
 
     def tell(self, happening: Happening) -> None:
         """The scene has it already."""
@@ -125,7 +141,8 @@ class Picture:
         for member in self._scene.members:
             doing = self._scene.awake.get(member)
             mark = Text("●", style="bold green") if doing else Text("○", style="dim")
-            words = Text(", ".join(doing)) if doing else Text("asleep", style="dim")
+            idle = "asleep" if self._scene.is_up(member) else f"starts {next(self._spinner)}"
+            words = Text(", ".join(doing)) if doing else Text(idle, style="dim")
             table.add_row(mark, Text(member, style=STYLES.get(member, "")), words)
         return table
 

@@ -50,7 +50,8 @@ class OpenAIModel:
         self._completion_tokens_max = completion_tokens_max
         self._pause = pause
         self._chance = random.Random()  # noqa: S311 - it spreads waits, and hides nothing
-        self._dialect = Dialect()
+        self.dialect = Dialect()
+        """What the server was found to understand."""
 
     @property
     def name(self) -> str:
@@ -111,14 +112,14 @@ class OpenAIModel:
 
     async def _ask(self, prompt: Prompt, messages: Sequence[Message], spent: Spent) -> Answer:
         spent.calls += 1
-        instruction = self._dialect.instruction(prompt.shape)
+        instruction = self.dialect.instruction(prompt.shape)
         self._name = self._name or await self._first_listed()
         stream = await self._client.chat.completions.create(
             model=self._name,
             messages=_on_the_wire(f"{prompt.role}\n\n{instruction}".strip(), messages),
             stream=True,
             timeout=self._patience.silence_seconds_max,
-            extra_body=self._dialect.fields(
+            extra_body=self.dialect.fields(
                 prompt.shape, completion_tokens_max=self._completion_tokens_max
             ),
         )
@@ -142,8 +143,8 @@ class OpenAIModel:
     def _speaks_looser_after(self, fault: Exception) -> bool:
         """Whether the server refused the form of the question, and a looser one is left."""
         status: object = getattr(fault, "status_code", None)
-        looser = self._dialect.without(str(fault)) if status in FORM_STATUSES else None
-        self._dialect = looser or self._dialect
+        looser = self.dialect.without(str(fault)) if status in FORM_STATUSES else None
+        self.dialect = looser or self.dialect
         return looser is not None
 
     def _wait_seconds(self, fault: Passing | Lasting, attempt: int, spent: Spent) -> float:
