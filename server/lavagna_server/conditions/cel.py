@@ -7,16 +7,17 @@ it never raises; what goes wrong is an outcome with an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_strings
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from lavagna_server.conditions.costs import BOUNDLESS, SMALL, STEPS_MAX, NotOffered, Sizes, steps
+from lavagna_server.conditions.sources import check_source
 from lavagna_server.conditions.syntax import Node, read
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.limits import Limits
@@ -25,6 +26,10 @@ from lavagna_server.ports.languages import Expression, Outcome
 _KEPT_MAX = 1_024
 _MESSAGE_CHARACTERS_MAX = 300
 _STATUS = re.compile(r"^(?:[A-Z_]+: )?(?:ERROR: )?|(?: \[[A-Z_]+\])?$")
+_Seen: TypeAlias = (
+    "dict[str, _Seen] | list[_Seen] | tuple[_Seen, ...] | str | bytes | float | datetime | None"
+)
+_SIZED = frozenset({str, bytes, dict, list, tuple})
 _PLACE = re.compile(r"^<input>:(-?\d+):(-?\d+): ")
 
 _VARIABLES = {
@@ -55,7 +60,9 @@ class CelConditions:
     ) -> Expression:
         if not source:
             return _Constant(default)
-        _check_size(source, self._limits.condition_bytes_max, field)
+        check_source(
+            source, self._limits.condition_bytes_max, limit="condition_bytes_max", field=field
+        )
         try:
             return self._compiled(source, wanted.name())
         except (NotOffered, RuntimeError, TypeError, ValueError) as error:
@@ -117,18 +124,6 @@ class _Compiled:
         return known
 
 
-def _check_size(source: str, maximum: int, field: str) -> None:
-    try:
-        size = len(source.encode())
-    except UnicodeEncodeError:
-        raise Invalid(field, "text must not contain lone surrogates") from None
-    if size > maximum:
-        raise Invalid(
-            field,
-            f"an expression is limited to {maximum} bytes (condition_bytes_max), this has {size}",
-        )
-
-
 def _data(names: Mapping[str, Any]) -> dict[str, Any]:
     """The names with what the library takes as a variable, but not inside a map: times and tuples."""
     data = dict(names)
@@ -152,32 +147,54 @@ def _timestamp(moment: datetime | None) -> Timestamp | None:
 def _sizes(names: Mapping[str, Any]) -> Sizes:
     """The sizes, rounded up to powers of two, so that few of them are told apart."""
     board: Mapping[str, Any] = names.get("board") or {}
-    weight = length = 1
-    for value in (names.get("entry"), names.get("old"), *board.values()):
-        each, longest = _weigh(value)
-        weight, length = max(weight, each), max(length, longest)
-    return Sizes(1 << weight.bit_length(), 1 << length.bit_length(), 1 << len(board).bit_length())
+    weight, part, length = 8, 8, 1
+    for value in (*_contents(names.get("entry")), *_contents(names.get("old")), *board.values()):
+        whole, longest = _weigh(value)
+        weight, length = max(weight, whole), max(length, longest)
+        part = max(part, _heaviest(value))
+    return Sizes(
+        *(1 << (size - 1).bit_length() for size in (weight, part, length, max(1, len(board))))
+    )
 
 
-def _weigh(value: Any) -> tuple[int, int]:
-    weight, longest, left = 0, 0, [value]
+def _contents(entry: Mapping[str, Any] | None) -> Iterable[Any]:
+    return () if entry is None else (entry.get("value"), entry.get("tags"), entry.get("sources"))
+
+
+def _heaviest(value: _Seen) -> int:
+    elements = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
+    return max((_weigh(each)[0] for each in elements if type(each) in _SIZED), default=8)
+
+
+def _weigh(value: _Seen) -> tuple[int, int]:
+    """The weight of a value, and the length of its longest list or map."""
+    weight, longest = 8, 1
+    left: list[_Seen] = [value]
     while left:
         item = left.pop()
-        weight += 8
-        match item:
-            case str():
-                weight += len(item) if item.isascii() else 4 * len(item)
-            case bytes():
-                weight += len(item)
-            case {**members}:
-                longest = max(longest, len(members))
-                left += [*members, *members.values()]
-            case [*elements]:
-                longest = max(longest, len(elements))
-                left += elements
-            case _:
-                pass
+        if isinstance(item, str):
+            weight += _text_bytes(item)
+        elif isinstance(item, bytes):
+            weight += len(item)
+        elif isinstance(item, dict):
+            longest = max(longest, len(item))
+            weight += 16 * len(item) + sum(map(_text_bytes, item))
+            left += [each for each in item.values() if type(each) in _SIZED]
+        elif isinstance(item, list | tuple):
+            longest = max(longest, len(item))
+            weight += 8 * len(item)
+            left += [each for each in item if type(each) in _SIZED]
     return weight, longest
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else 4 * len(text)
 
 
 def _message(error: object) -> str:

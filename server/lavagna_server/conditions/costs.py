@@ -29,6 +29,7 @@ FIELDS = _SCALARS | _NAMES | _CONTENT
 """What `entry` and `old` consist of."""
 
 _COUNTED = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_CLASS = re.compile(r"\\[pP]|\[:")
 _PATTERN_BYTE_STEPS = 400
 _CLASS_STEPS = 60_000
 
@@ -38,14 +39,16 @@ class Sizes(NamedTuple):
 
     value: int
     """Bytes of the largest value, each number and each element counted as 8 and more."""
+    part: int
+    """Bytes of the largest element of a value."""
     length: int
     """Elements of the longest list or map inside a value."""
     board: int
     """Entries of `board`."""
 
 
-SMALL = Sizes(value=256, length=8, board=8)
-BOUNDLESS = Sizes(value=1 << 40, length=1 << 40, board=1 << 40)
+SMALL = Sizes(value=256, part=64, length=8, board=8)
+BOUNDLESS = Sizes(value=1 << 40, part=1 << 40, length=1 << 40, board=1 << 40)
 
 
 class NotOffered(Exception):
@@ -82,19 +85,25 @@ def steps(root: Node, sizes: Sizes) -> int:
     return walk.steps
 
 
+def pattern_states(pattern: str) -> int:
+    """A bound on the states of a regular expression; both engines in use take time in proportion to them, never more."""
+    return (1 + len(pattern.encode())) * _repeats(pattern)
+
+
 class _Walk:
     """Adds up steps over a tree, visiting each node with the number of times that it may be evaluated."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.steps = 0
-        value = Extent(sizes.value, sizes.length, sizes.value, sizes.length)
-        self._value = value
+        self._value = Extent(sizes.value, sizes.length, sizes.part, sizes.length)
+        entry = Extent(2 * sizes.value, len(FIELDS), sizes.value, sizes.length)
+        board = Extent(
+            sizes.board * (sizes.value + _KEY_BYTES), sizes.board, sizes.value, sizes.length
+        )
         self._names = {
-            "entry": value,
-            "old": value,
-            "board": Extent(
-                sizes.board * (sizes.value + _KEY_BYTES), sizes.board, sizes.value, sizes.length
-            ),
+            "entry": entry,
+            "old": entry,
+            "board": board,
             "bind": Extent(_BINDINGS * 2 * _KEY_BYTES, _BINDINGS, _KEY_BYTES),
         }
 
@@ -120,14 +129,17 @@ class _Walk:
 
     def _field(self, node: Field, scope: Mapping[str, Extent], times: int) -> Extent:
         operand = self.extent(node.operand, scope, times)
-        if any(_is_free(node.operand, name, scope) for name in ("entry", "old")):
-            if node.name not in FIELDS:
-                raise NotOffered(
-                    f"an entry has no {node.name!r}; it has {', '.join(sorted(FIELDS))}"
-                )
-            if node.name not in _CONTENT:
-                return _KEY if node.name in _NAMES else _SCALAR
-        return _SCALAR if node.is_test else operand.within()
+        if node.is_test:
+            return _SCALAR
+        if _is_free(node.operand, "board", scope):
+            return self._value
+        if not any(_is_free(node.operand, name, scope) for name in ("entry", "old")):
+            return operand.within()
+        if node.name not in FIELDS:
+            raise NotOffered(f"an entry has no {node.name!r}; it has {', '.join(sorted(FIELDS))}")
+        if node.name in _CONTENT:
+            return self._value
+        return _KEY if node.name in _NAMES else _SCALAR
 
     def _call(self, node: Call, scope: Mapping[str, Extent], times: int) -> Extent:
         arguments = [self.extent(argument, scope, times) for argument in node.arguments]
@@ -217,20 +229,18 @@ def _measure(node: Call, arguments: list[Extent]) -> _Priced:
 
 def _search(node: Call, arguments: list[Extent]) -> _Priced:
     text, wanted = arguments[0].size, arguments[1].size
-    return text * (1 + wanted // 64), _SCALAR
+    return text * (1 + min(text, wanted) // 256), _SCALAR
 
 
 def _match(node: Call, arguments: list[Extent]) -> _Priced:
     pattern = node.arguments[-1]
     if not isinstance(pattern, Literal) or pattern.text is None:
         raise NotOffered("the pattern of matches must be a literal string")
-    repeats = math.prod(
-        max(1, int(most or least)) for least, most in _COUNTED.findall(pattern.text)
-    )
-    states = (1 + pattern.size_bytes) * repeats
-    classes = len(re.findall(r"\\[pP]|\[:", pattern.text)) * repeats
+    states = pattern_states(pattern.text)
     # Compiled at each evaluation; then, at worst, every state is visited at every byte.
-    return states * (_PATTERN_BYTE_STEPS + arguments[0].size) + classes * _CLASS_STEPS, _SCALAR
+    return states * (_PATTERN_BYTE_STEPS + arguments[0].size) + _classes(
+        pattern.text
+    ) * _CLASS_STEPS, _SCALAR
 
 
 def _converted(node: Call, arguments: list[Extent]) -> _Priced:
@@ -295,3 +305,12 @@ _RULES: Mapping[str, Callable[[Call, list[Extent]], _Priced]] = {
     "size": _measure,
     "split": _split,
 }
+
+
+def _repeats(pattern: str) -> int:
+    return math.prod(max(1, int(most or least)) for least, most in _COUNTED.findall(pattern))
+
+
+def _classes(pattern: str) -> int:
+    """How many tables of Unicode a pattern asks for."""
+    return len(_CLASS.findall(pattern)) * _repeats(pattern)
