@@ -121,7 +121,7 @@ class Engine:
     async def settled(self) -> None:
         """Returns when everything that is due by the clock has been carried out; for clocks that are moved by hand."""
         if self._is_up:
-            await self.upkeep.look()
+            await self.upkeep.settled()
 
     async def stop(self) -> None:
         """Finishes what was begun and lets go of the store. Streams must have ended before."""

@@ -65,6 +65,7 @@ class Upkeep:
         self._chores_at = clock.now() + CHORES_EVERY
         self._deadline: datetime | None = None
         self._earlier = asyncio.Event()
+        self._asleep = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -83,6 +84,15 @@ class Upkeep:
         if self._deadline is None or deadline < self._deadline:
             self._deadline = deadline
             self._earlier.set()
+
+    async def settled(self) -> None:
+        """Carries out what is due now and returns when upkeep sleeps again; for clocks that are moved by hand."""
+        await self.look()
+        while self._task is not None and not self._task.done() and self._earlier.is_set():
+            await asyncio.sleep(0)
+        if self._task is not None and not self._task.done():
+            await self._asleep.wait()
+            await asyncio.sleep(0)  # lets the sleep itself begin
 
     async def _run(self) -> None:
         while True:
@@ -120,9 +130,11 @@ class Upkeep:
             self._earlier.clear()
             sleep = asyncio.ensure_future(self._clock.sleep_until(self._deadline))
             earlier = asyncio.ensure_future(self._earlier.wait())
+            self._asleep.set()
             try:
                 await asyncio.wait([sleep, earlier], return_when=asyncio.FIRST_COMPLETED)
             finally:
+                self._asleep.clear()
                 sleep.cancel()
                 earlier.cancel()
 
