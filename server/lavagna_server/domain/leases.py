@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import Invalid, LeaseLost, expired
+from lavagna_server.domain.limits import MAXIMUM_INTEGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +52,20 @@ def parse_token(text: str, *, field: str) -> LeaseToken:
     """
     try:
         board, owner, activation, fence, nonce = json.loads(base64.urlsafe_b64decode(text.encode()))
-        token = LeaseToken(
-            SpaceName(str(board), str(owner)), int(activation), int(fence), str(nonce)
-        )
-    except (ValueError, TypeError, binascii.Error, RecursionError):
-        raise Invalid(
-            field, "not a lease token: give the token that Acquire returned, unaltered"
-        ) from None
-    if str(token) != text:
-        raise Invalid(field, "not a lease token: give the token that Acquire returned, unaltered")
+        space = SpaceName(str(board), str(owner))
+        token = LeaseToken(space, int(activation), int(fence), str(nonce))
+    except (ValueError, TypeError, OverflowError, binascii.Error, RecursionError):
+        raise _not_a_token(field) from None
+    numbers, names = (token.activation, token.fence), (*token.space, token.nonce)
+    if not all(0 < number <= MAXIMUM_INTEGER for number in numbers):
+        raise _not_a_token(field)
+    if not all(name.isascii() for name in names) or str(token) != text:
+        raise _not_a_token(field)
     return token
+
+
+def _not_a_token(field: str) -> Invalid:
+    return Invalid(field, "not a lease token: give the token that Acquire returned, unaltered")
 
 
 def renewed(lease: Lease, *, now: datetime) -> Lease:

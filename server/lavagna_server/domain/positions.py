@@ -8,10 +8,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lavagna_server.domain.entries import ChangeType, Entry, EntryId, Kind, SpaceName
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import Pattern
+from lavagna_server.domain.limits import MAXIMUM_INTEGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +79,32 @@ def parse_position(text: str, *, field: str) -> Position:
     """
     try:
         epoch, digest, places = json.loads(_unsealed(text))
-        return Position(
-            str(epoch),
-            str(digest),
-            {
-                SpaceName(str(board), str(owner)): Place(
-                    int(revision),
-                    bool(loading),
-                    EntryId(Kind(after[0]), str(after[1])) if after else None,
-                )
-                for board, owner, revision, loading, after in places
-            },
-        )
-    except (ValueError, TypeError, IndexError, KeyError, binascii.Error, RecursionError):
+        named = {
+            SpaceName(str(board), str(owner)): _place(revision, loading, after)
+            for board, owner, revision, loading, after in places
+        }
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        OverflowError,
+        binascii.Error,
+        RecursionError,
+    ):
         raise Invalid(
             field, "not a watch token: give the last token that the watch sent, unaltered"
         ) from None
+    return Position(str(epoch), str(digest), named)
+
+
+def _place(revision: Any, loading: Any, after: Any) -> Place:
+    if not 0 <= int(revision) <= MAXIMUM_INTEGER:
+        raise ValueError(revision)
+    if not after:
+        return Place(int(revision), bool(loading))
+    kind, key = after
+    str(key).encode()  # no store can look for a lone surrogate
+    return Place(int(revision), bool(loading), EntryId(Kind(kind), str(key)))
 
 
 def _unsealed(text: str) -> bytes:
