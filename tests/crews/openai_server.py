@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,10 +65,18 @@ Act = Says | Fails | Cuts | Ends | Breaks | Stalls
 class OpenAIServer:
     """Plays its acts in order; every question it was asked stays to be looked at."""
 
-    def __init__(self, acts: Sequence[Act], *, models: Sequence[str], port: int) -> None:
+    def __init__(
+        self,
+        acts: Sequence[Act],
+        *,
+        answer: Callable[[Mapping[str, Any]], Act] | None,
+        models: Sequence[str],
+        port: int,
+    ) -> None:
         self.questions: list[dict[str, Any]] = []
         self.address = f"http://127.0.0.1:{port}/v1"
         self._acts = list(acts)
+        self._answer = answer
         self._models = models
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -95,7 +103,7 @@ class OpenAIServer:
     async def _play(self, question: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
         """Plays the next act; gives whether the connection is still of use."""
         self.questions.append(question)
-        act = self._acts.pop(0)
+        act = self._acts.pop(0) if self._acts or self._answer is None else self._answer(question)
         if isinstance(act, Fails):
             error = {"message": act.message, "code": act.code, "type": "error", "param": None}
             _respond(writer, act.status, {"error": error}, act.headers)
@@ -120,9 +128,14 @@ class OpenAIServer:
 
 @asynccontextmanager
 async def openai_server(
-    *acts: Act, models: Sequence[str] = ("a-model",)
+    *acts: Act,
+    answer: Callable[[Mapping[str, Any]], Act] | None = None,
+    models: Sequence[str] = ("a-model",),
 ) -> AsyncGenerator[OpenAIServer, None]:
-    """The server on a free port, and no connection left of it afterwards."""
+    """The server on a free port, and no connection left of it afterwards.
+
+    When its acts are used up it does what `answer` says to a question.
+    """
     connections: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -134,7 +147,7 @@ async def openai_server(
 
     listener = await asyncio.start_server(connected, "127.0.0.1", 0)
     port: int = listener.sockets[0].getsockname()[1]
-    server = OpenAIServer(acts, models=models, port=port)
+    server = OpenAIServer(acts, answer=answer, models=models, port=port)
     try:
         yield server
     finally:

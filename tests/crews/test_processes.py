@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import select
 import signal
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lavagna_crew.demo.processes import Child, Processes
+from tests.crews.stages import ended
 
 SAYS_ITS_PID = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -27,13 +27,6 @@ def pipe(tmp_path: Path) -> Path:
 async def said(pipe: Path) -> int:
     """The process id that came through the pipe."""
     return int(await asyncio.to_thread(pipe.read_text))
-
-
-async def ended(handle: int) -> bool:
-    """Waits until a process that is not ours has ended; gives whether it did within a minute."""
-    ready, _, _ = await asyncio.to_thread(select.select, [handle], [], [], 60)
-    os.close(handle)
-    return bool(ready)
 
 
 async def test_a_process_is_told_to_end_and_its_log_stays_readable(

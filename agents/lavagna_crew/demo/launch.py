@@ -118,7 +118,7 @@ class Stage:
     async def play(self) -> int:
         """Plays from the start of the server to the summary."""
         with tempfile.TemporaryDirectory(prefix="lavagna-demo-") as folder:
-            async with Processes(Path(folder)) as processes:
+            async with Processes(Path(folder), self._launch.environment) as processes:
                 with self._view:
                     lines = await _first_of([self._played(processes, Path(folder)), self._move()])
         for line in lines:

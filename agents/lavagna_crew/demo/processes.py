@@ -51,8 +51,9 @@ class Child:
 class Processes:
     """Everything that was started, for as long as the `async with` block lasts."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(self, logs: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._logs = logs
+        self._environment = environment
         self._children: list[Child] = []
 
     async def start(
@@ -75,7 +76,7 @@ class Processes:
                 stdin=PIPE if waits else DEVNULL,
                 stdout=sink,
                 stderr=sink,
-                env={**os.environ, **(environment or {})},
+                env={**self._environment, **(environment or {})},
                 start_new_session=True,
             )
         child = Child(name, process, log)

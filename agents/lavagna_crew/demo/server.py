@@ -57,8 +57,8 @@ class Server:
             await self.child.process.wait()
             tell(f"the server {self.child.end}")
             await _unanswered(self.target)
-            tell(f"starts the server again on the same data in {self.data_dir}")
-            await self.start()
+            child = await self.start()
+            tell(f"starts the server again, process {child.process.pid}, on the same data")
         raise ServerFailed(f"the server died {RESTARTS_MAX} times")
 
     async def ready(self, place: Place) -> None:

@@ -1,0 +1,105 @@
+"""A crew that thinks with a model over HTTP: prompts, tokens, prices, and a model that says no."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lavagna_crew.demo.launch import ACCEPTED, NOT_ACCEPTED, Launch
+from lavagna_crew.models.scripted import Script, script_for
+from tests.crews.openai_server import Act, Fails, OpenAIServer, Says, openai_server
+from tests.crews.stages import Demonstration, board_on, server_on
+
+pytestmark = pytest.mark.slow
+
+
+def thinking_with(server: OpenAIServer, tmp_path: Path, **more: str) -> dict[str, str]:
+    """An environment in which this server is the model."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "OPENAI_BASE_URL": server.address,
+        "LAVAGNA_MODEL_PRICE": "1/10",
+        **more,
+    }
+
+
+def turn_of(question: Mapping[str, Any]) -> str:
+    """The turn that a question over HTTP belongs to, which only its words tell."""
+    shape = question["response_format"]["json_schema"]["name"]
+    words = question["messages"][1]["content"]
+    if shape in {"goal", "design", "verdict"}:
+        return {"goal": "ceo/goal", "design": "cto/design", "verdict": "ceo/judge-1"}[shape]
+    found = re.search(r"## Task ([a-z-]+):", words)
+    assert found is not None
+    if shape == "suite":
+        return f"tester/{found[1]}/suite-1"
+    return f"programmer/{found[1]}/{'repair-1-1' if '## Failed tests' in words else 'build'}"
+
+
+def like(script: Script) -> Callable[[Mapping[str, Any]], Act]:
+    """Answers as the script does, and counts tokens."""
+    return lambda question: Says(json.dumps(script.replies[turn_of(question)]), tokens=(100, 20))
+
+
+async def test_a_crew_that_thinks_over_http_builds_the_program_and_accounts_for_its_tokens(
+    tmp_path: Path,
+) -> None:
+    script = script_for("lru-cache")
+    assert script is not None
+    busy, invalid = Fails(429, "busy", headers={"retry-after": "0"}), Says("{}", tokens=(7, 3))
+    async with (
+        openai_server(busy, invalid, answer=like(script), models=["thinker"]) as model,
+        server_on(tmp_path / "data") as server,
+    ):
+        environment = thinking_with(model, tmp_path)
+        demo = Demonstration(
+            Launch(
+                out=tmp_path / "out",
+                task=script.task,
+                target=server.target,
+                board="ours",
+                environment=environment,
+            )
+        )
+        assert await demo.end() == ACCEPTED
+        async with board_on(server, "ours") as board:
+            usage = {one.value["turn"]: one.value async for one in board.entries("usage/**")}
+            presence = (await board.get("crew/ceo")).value
+
+    assert demo.transcript.lines[0].startswith("A real model thinks")
+    goal = usage["ceo/goal"]
+    assert (goal["calls"], goal["prompt_tokens"], goal["completion_tokens"]) == (3, 107, 23)
+    assert goal["dollars"] == pytest.approx((107 * 1 + 23 * 10) / 1_000_000)
+    assert {one["model"] for one in usage.values()} == {"thinker"}
+    assert set(usage) == set(script.replies)
+    assert presence["role"] == "ceo"
+    calls, prompt = len(usage) + 2, 100 * len(usage) + 7
+    spent = rf"thinker; {prompt:,} prompt and [\d,]+ completion tokens in {calls} calls, \$0\.00"
+    await demo.transcript.match(spent)
+    asked = {turn_of(one): one["messages"][1]["content"] for one in model.questions[2:]}
+    assert "AssertionError: 2 != 1" in asked["programmer/cache/repair-1-1"]
+    assert "class LRUCache" in asked["programmer/simulate/build"]
+    assert "class LRUCache" not in asked["tester/simulate/suite-1"]
+
+
+async def test_a_model_that_refuses_ends_the_demonstration_with_the_remedy(tmp_path: Path) -> None:
+    def refuse(_: Mapping[str, Any]) -> Act:
+        return Fails(401, "that key is not mine")
+
+    async with openai_server(answer=refuse) as model:
+        environment = thinking_with(model, tmp_path, LAVAGNA_MODEL="thinker")
+        demo = Demonstration(
+            Launch(out=tmp_path / "out", task="a new task", environment=environment)
+        )
+        assert await demo.end() == NOT_ACCEPTED
+
+    said = demo.transcript.getvalue()
+    assert "came to rest without a verdict" in said
+    assert "that key is not mine" in said
+    assert "set OPENAI_API_KEY" in said
+    assert len(model.questions) == 1
