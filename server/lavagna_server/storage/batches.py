@@ -1,16 +1,15 @@
-"""Statements that write many rows at once, compiled before the first.
-
-Measured with 64 rows of fifteen columns: `Connection.execute` takes 470 µs, most of it to bind dictionaries, the compiled text 190 µs.
-"""
+"""The statements that write a group, each for many rows at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from sqlalchemy import Connection, Delete, Dialect, Insert, Table, bindparam, delete, insert
+from sqlalchemy import Delete, Dialect, Insert, Table, bindparam, delete, insert
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 from lavagna_server.storage import tables
+from lavagna_server.storage.prepared import Prepared
 from lavagna_server.storage.rows import Cells
 
 Upsert: TypeAlias = Callable[[Table, Sequence[str]], Insert]
@@ -20,15 +19,16 @@ Upsert: TypeAlias = Callable[[Table, Sequence[str]], Insert]
 class Batch:
     """One statement, for any number of rows."""
 
-    def __init__(self, statement: Insert | Delete, dialect: Dialect, names: Sequence[str]) -> None:
-        compiled = statement.compile(dialect=dialect, column_keys=names)
-        assert compiled.positiontup == list(names)
-        self._text = str(compiled)
+    def __init__(
+        self, statement: Insert | Delete, dialect: Dialect, columns: Sequence[str]
+    ) -> None:
+        self._statement = Prepared(statement, dialect, columns)
+        assert self._statement.names == tuple(columns), "cells are in the order of their columns"
 
-    def run(self, connection: Connection, cells: Sequence[Cells]) -> None:
+    def run(self, cursor: DBAPICursor, cells: Sequence[Cells]) -> None:
         """Runs the statement for each row; the cells are in the order of the table's columns."""
         if cells:
-            connection.exec_driver_sql(self._text, list(cells))
+            cursor.executemany(self._statement.text, cells)
 
 
 class Batches:

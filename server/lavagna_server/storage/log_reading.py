@@ -8,7 +8,8 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any
 
-from sqlalchemy import Executable, select
+from sqlalchemy import select
+from sqlalchemy.sql.expression import ClauseElement
 
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.ports.store import Scan, Subtree
@@ -20,8 +21,6 @@ from lavagna_server.storage.tables import versions
 _LAST = "\U0010ffff"
 """Sorts after every key, because it is no character."""
 _NO_ENTRIES: Mapping[EntryId, Entry] = {}
-_KEYS = 500
-"""Keys in one query."""
 
 
 class LogReading(Querying):
@@ -44,29 +43,20 @@ class LogReading(Querying):
 
     def _named(
         self,
-        statement: Executable,
+        statement: ClauseElement,
         space: SpaceName,
         entries: Collection[EntryId],
         **parameters: Any,
     ) -> Mapping[EntryId, Entry]:
         if not entries or (space_id := self._space_id(space)) is None:
             return _NO_ENTRIES
-        keys: dict[Kind, list[str]] = {}
+        found: dict[EntryId, Entry] = {}
         for entry in entries:
-            keys.setdefault(entry.kind, []).append(entry.key)
-        found = (
-            rows.version_of(row)
-            for kind, of_kind in keys.items()
-            for start in range(0, len(of_kind), _KEYS)
-            for row in self._all(
-                statement,
-                space=space_id,
-                kind=kind.value,
-                keys=of_kind[start : start + _KEYS],
-                **parameters,
-            )
-        )
-        return {entry.id: entry for entry in found}
+            kind, key = entry
+            row = self._first(statement, space=space_id, kind=kind.value, key=key, **parameters)
+            if row is not None:
+                found[entry] = rows.version_of(row)
+        return found
 
     def scan(self, space: SpaceName, scan: Scan) -> Sequence[Entry]:
         space_id = self._space_id(space)
@@ -130,7 +120,7 @@ class LogReading(Querying):
         return rows.version_of(found[0]) if found else None
 
     def _of_entry(
-        self, statement: Executable, space: SpaceName, entry: EntryId, **parameters: Any
+        self, statement: ClauseElement, space: SpaceName, entry: EntryId, **parameters: Any
     ) -> Sequence[rows.Row]:
         space_id = self._space_id(space)
         if space_id is None:
@@ -162,38 +152,31 @@ class LogReading(Querying):
     def surplus_revision(self, space: SpaceName, subtree: Subtree, versions_max: int) -> int | None:
         if (space_id := self._space_id(space)) is None:
             return None
-        found = self._first(
-            selects.surplus(subtree),
-            space=space_id,
-            kept=versions_max,
-            kept_before_last=versions_max - 1,
-        )
-        return found[0] if found else None
+        parameters = {"space": space_id, "kept": versions_max, "kept_before_last": versions_max - 1}
+        return self._connection.execute(selects.surplus(subtree), parameters).scalar()
 
     def has_superseded(self, space: SpaceName, subtree: Subtree, horizon: int) -> bool:
         if (space_id := self._space_id(space)) is None:
             return False
         first = select(versions.c.revision).where(selects.superseded(subtree)).limit(1)
-        return self._first(first, space=space_id, horizon=horizon) is not None
+        found = self._connection.execute(first, {"space": space_id, "horizon": horizon}).first()
+        return found is not None
 
     def revision_by(self, space: SpaceName, moment: datetime) -> int:
         space_id, log = self._space_id(space), self.space(space)
-        oldest = (
-            self._first(selects.OLDEST_COMMIT, space=space_id) if space_id is not None else None
-        )
-        if log is None or oldest is None or oldest[0] is None:
+        if space_id is None or log is None:
             return 0
+        oldest = self._number(selects.OLDEST_COMMIT, space=space_id)
         # Times rise with revisions, so that halving finds it without an index of its own.
-        revisions = range(oldest[0], log.head + 1)
+        revisions = range(oldest, log.head + 1) if oldest else range(0)
         index = bisect_right(
-            revisions, micros(moment), key=lambda revision: self._committed_at(space_id, revision)
+            revisions,
+            micros(moment),
+            key=lambda revision: self._number(
+                selects.COMMITTED_AT, space=space_id, revision=revision
+            ),
         )
         return revisions[index - 1] if index else 0
-
-    def _committed_at(self, space_id: int | None, revision: int) -> int:
-        found = self._first(selects.COMMITTED_AT, space=space_id, revision=revision)
-        assert found is not None
-        return int(found[0])
 
 
 def _kind_text(kind: Kind) -> str:

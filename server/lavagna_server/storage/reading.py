@@ -73,8 +73,7 @@ class Reading(LogReading):
         if where.space is not None and space_id is None:
             return 0
         query = agenda_selects.counting(where, space_id)
-        found = self._first(query.statement, **query.parameters)
-        return int(found[0]) if found else 0
+        return self._number(query.statement, **query.parameters)
 
     def expiring(self, by: datetime, limit: int) -> Sequence[tuple[SpaceName, Entry]]:
         found = self._all(selects.EXPIRING, by=micros(by), limit=limit)

@@ -46,42 +46,30 @@ _IS_HEAD = and_(
 )
 _ALIVE = heads.c.ended == false()
 
-NEWEST = (
-    select(versions)
-    .select_from(heads.join(versions, _IS_HEAD))
-    .where(
-        heads.c.space == bindparam("space"),
-        heads.c.kind == bindparam("kind"),
-        heads.c.key.in_(bindparam("keys", expanding=True)),
-    )
+_HEAD = and_(
+    heads.c.space == bindparam("space"),
+    heads.c.kind == bindparam("kind"),
+    heads.c.key == bindparam("key"),
 )
+NEWEST = select(versions).select_from(heads.join(versions, _IS_HEAD)).where(_HEAD)
 
-_earlier = versions.alias("earlier")
-_NEWEST_BY_REVISION = (
-    select(func.max(_earlier.c.revision))
-    .where(
-        _earlier.c.space == heads.c.space,
-        _earlier.c.kind == heads.c.kind,
-        _earlier.c.key == heads.c.key,
-        _earlier.c.revision <= bindparam("revision"),
-    )
-    .correlate(heads)
-    .scalar_subquery()
-)
-_IS_VERSION = and_(
-    versions.c.space == heads.c.space,
-    versions.c.kind == heads.c.kind,
-    versions.c.key == heads.c.key,
-    versions.c.revision == _NEWEST_BY_REVISION,
+_OF_ENTRY = and_(
+    versions.c.space == bindparam("space"),
+    versions.c.kind == bindparam("kind"),
+    versions.c.key == bindparam("key"),
 )
 AS_OF = (
     select(versions)
-    .select_from(heads.join(versions, _IS_VERSION))
-    .where(
-        heads.c.space == bindparam("space"),
-        heads.c.kind == bindparam("kind"),
-        heads.c.key.in_(bindparam("keys", expanding=True)),
-    )
+    .where(_OF_ENTRY, versions.c.revision <= bindparam("revision"))
+    .order_by(versions.c.revision.desc())
+    .limit(1)
+)
+VERSION = select(versions).where(_OF_ENTRY, versions.c.version == bindparam("version"))
+VERSIONS_BELOW = (
+    select(versions)
+    .where(_OF_ENTRY, versions.c.version < bindparam("below"))
+    .order_by(versions.c.revision.desc())
+    .limit(bindparam("limit"))
 )
 
 _IN_RANGE = and_(
@@ -98,27 +86,33 @@ SCAN = (
     .order_by(*_BY_KEY)
     .limit(bindparam("limit"))
 )
+_earlier = versions.alias("earlier")
+_LAST_REVISION = (
+    select(func.max(_earlier.c.revision))
+    .where(
+        _earlier.c.space == heads.c.space,
+        _earlier.c.kind == heads.c.kind,
+        _earlier.c.key == heads.c.key,
+        _earlier.c.revision <= bindparam("revision"),
+    )
+    .correlate(heads)
+    .scalar_subquery()
+)
+_WAS_HEAD = and_(
+    versions.c.space == heads.c.space,
+    versions.c.kind == heads.c.kind,
+    # The empty text keeps SQLite from searching versions by the range of keys, once for each key.
+    versions.c.key == heads.c.key.concat(""),
+    versions.c.revision == _LAST_REVISION,
+)
 SCAN_AS_OF = (
     select(versions)
-    .select_from(heads.join(versions, _IS_VERSION))
+    .select_from(heads.join(versions, _WAS_HEAD))
     .where(
         _IN_RANGE,
-        versions.c.change.in_(change.value for change in ChangeType if change.leaves_entry),
+        or_(*(versions.c.change == each.value for each in ChangeType if each.leaves_entry)),
     )
     .order_by(*_BY_KEY)
-    .limit(bindparam("limit"))
-)
-
-_OF_ENTRY = and_(
-    versions.c.space == bindparam("space"),
-    versions.c.kind == bindparam("kind"),
-    versions.c.key == bindparam("key"),
-)
-VERSION = select(versions).where(_OF_ENTRY, versions.c.version == bindparam("version"))
-VERSIONS_BELOW = (
-    select(versions)
-    .where(_OF_ENTRY, versions.c.version < bindparam("below"))
-    .order_by(versions.c.revision.desc())
     .limit(bindparam("limit"))
 )
 
@@ -208,7 +202,7 @@ def _covered(path: str, key: ColumnElement[str]) -> ColumnElement[bool]:
     return and_(key >= path, key < path + "0", or_(key == path, key > path + "/"))
 
 
-def surplus(subtree: Subtree) -> Select[tuple[int | None]]:
+def surplus(subtree: Subtree) -> Select[int | None]:
     """The highest of the revisions at which an entry's last kept version began, of entries with more than are kept."""
     stored = (
         select(versions.c.revision)

@@ -60,16 +60,16 @@ class Writing(Reading):
         self._batches = batches
 
     def write(self, changes: Changes) -> None:
-        batches, connection = self._batches, self._connection
-        batches.spaces.run(connection, [rows.space_cells(space) for space in changes.spaces])
+        batches, cursor = self._batches, self._cursor
+        batches.spaces.run(cursor, [rows.space_cells(space) for space in changes.spaces])
         self._write_commits(changes.commits)
         batches.activations.run(
-            connection,
+            cursor,
             [activation_cells(self._id(each.id.space), each) for each in changes.activations],
         )
         self._write_records(changes.saved, changes.removed)
         self._write_edges(changes.edges)
-        batches.requests.run(connection, [rows.effect_cells(effect) for effect in changes.effects])
+        batches.requests.run(cursor, [rows.effect_cells(effect) for effect in changes.effects])
 
     def _id(self, space: SpaceName) -> int:
         found = self._space_id(space)
@@ -88,15 +88,15 @@ class Writing(Reading):
             for ordinal, entry in enumerate(commit.entries):
                 versions.append(rows.version_cells(space, ordinal, entry))
                 heads.append(rows.head_cells(space, ordinal, entry))
-        self._batches.commits.run(self._connection, written)
-        self._batches.versions.run(self._connection, versions)
-        self._batches.heads.run(self._connection, heads)
+        self._batches.commits.run(self._cursor, written)
+        self._batches.versions.run(self._cursor, versions)
+        self._batches.heads.run(self._cursor, heads)
 
     def _write_records(self, saved: Iterable[Record], removed: Iterable[Record]) -> None:
         for record in removed:
             table, cells = _row(record)
             key = cells[: len(table.primary_key)]
-            self._batches.removed[table.name].run(self._connection, [key])
+            self._batches.removed[table.name].run(self._cursor, [key])
             if isinstance(record, Trigger):
                 board, owner, trigger = key
                 self._connection.execute(
@@ -107,15 +107,13 @@ class Writing(Reading):
             table, cells = _row(record)
             groups.setdefault(table.name, []).append(cells)
         for name, group in groups.items():
-            self._batches.saved[name].run(self._connection, group)
+            self._batches.saved[name].run(self._cursor, group)
 
     def _write_edges(self, edges: Iterable[tuple[EdgeId, bool]]) -> None:
         last = dict(edges)
         for batch, holds in ((self._batches.edges, True), (self._batches.lost_edges, False)):
-            batch.run(
-                self._connection,
-                [rows.edge_cells(edge) for edge, held in last.items() if held is holds],
-            )
+            cells = [rows.edge_cells(edge) for edge, held in last.items() if held is holds]
+            batch.run(self._cursor, cells)
 
     def compact(self, space: SpaceName, subtree: Subtree, horizon: int) -> None:
         parameters = {"space": self._space_id(space), "horizon": horizon}
