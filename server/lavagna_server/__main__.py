@@ -1,55 +1,58 @@
-"""Runs a server: `python -m lavagna_server serve`."""
+"""What an operator does with a server: `python -m lavagna_server serve`, and what the command `lavagna` calls."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from lavagna_server.assembly import Server, build
-from lavagna_server.domain.errors import BoardError
-from lavagna_server.settings import Settings
+from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.serving import Exit, serve
+from lavagna_server.settings import default_data_dir
 
-
-def serve(settings: Settings) -> int:
-    """Serves until it is told to stop; returns the process's exit code."""
-    try:
-        return asyncio.run(_serve(settings))
-    except BoardError as error:
-        print(f"lavagna: {error}", file=sys.stderr)  # noqa: T201
-        return 1
+__all__ = ["Exit", "StartRefused", "StorageFailed", "default_data_dir", "main", "serve"]
 
 
-async def _serve(settings: Settings) -> int:
-    server = build(settings)
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
-    await server.start()
-    _announce(server)
-    await stopping.wait()
-    await server.stop()
-    return 0
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Reads the command line, and does what it says."""
+    given = _parser().parse_args(arguments)
+    settings: Mapping[str, Any] = {
+        name: value
+        for name, value in vars(given).items()
+        if value is not None and name not in {"command", "in_memory", "ready_file"}
+    }
+    return serve(settings, in_memory=given.in_memory, ready_file=given.ready_file)
 
 
-def _announce(server: Server) -> None:
-    print(f"listening on {server.address}", flush=True)  # noqa: T201
-
-
-def main() -> int:
-    """Reads the command line and serves."""
-    parser = argparse.ArgumentParser(prog="lavagna_server")
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lavagna_server", description="The blackboard server.")
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("serve")
-    command.add_argument("--data-dir", type=Path)
-    command.add_argument("--listen", default="127.0.0.1:7443")
-    command.add_argument("--in-memory", action="store_true")
-    given = parser.parse_args()
-    data_dir = None if given.in_memory else given.data_dir
-    return serve(Settings(data_dir=data_dir, listen=given.listen))
+    command = commands.add_parser("serve", help="run a server until it is told to stop")
+    command.add_argument("--data-dir", type=Path, metavar="DIR", help="where the board is kept")
+    command.add_argument("--in-memory", action="store_true", help="keep it in memory instead")
+    command.add_argument("--listen", metavar="HOST:PORT", help="port 0 takes a free one")
+    command.add_argument(
+        "--tokens", action=argparse.BooleanOptionalAction, help="have callers prove who they are"
+    )
+    command.add_argument(
+        "--tls-cert", type=Path, metavar="FILE", help="the certificate chain, in PEM"
+    )
+    command.add_argument("--tls-key", type=Path, metavar="FILE", help="its key, in PEM")
+    command.add_argument(
+        "--tls-client-ca",
+        type=Path,
+        metavar="FILE",
+        help="who vouches for the agents' certificates",
+    )
+    command.add_argument("--metrics-listen", metavar="HOST:PORT", help="metrics for Prometheus")
+    command.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
+    command.add_argument("--log-format", choices=("auto", "json", "text"))
+    command.add_argument(
+        "--ready-file", type=Path, metavar="FILE", help="written with the address once it answers"
+    )
+    return parser
 
 
 if __name__ == "__main__":

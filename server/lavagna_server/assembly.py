@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import socket
+import ssl
 from datetime import timedelta
 from pathlib import Path
+
+import structlog
+from prometheus_client import CollectorRegistry
 
 from lavagna_server.clocks import ManualClock, SystemClock
 from lavagna_server.conditions.cel import CelConditions
@@ -16,14 +22,17 @@ from lavagna_server.domain.errors import StartRefused
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.calls import own_call
 from lavagna_server.engine.engine import Engine, EngineOptions
+from lavagna_server.faults import planted
+from lavagna_server.metrics import MetricsPage
 from lavagna_server.ports.clock import Clock
-from lavagna_server.ports.faults import Faults, NoFaults
+from lavagna_server.ports.faults import Faults
 from lavagna_server.ports.store import Store
 from lavagna_server.rpc.server import RpcOptions, RpcServer, Tls
 from lavagna_server.rpc.server import build as build_rpc
 from lavagna_server.settings import Settings
 from lavagna_server.storage.ephemeral import EphemeralStore
 from lavagna_server.storage.sqlite import SqliteStore
+from lavagna_server.storage.sqlite.store import SQLITE_VERSION
 
 FIRST_BOARD = "main"
 """The board that is there from the start."""
@@ -31,13 +40,22 @@ ADMIN = "admin"
 SECRET_FILE = "server.key"  # noqa: S105 (the name of the file, not what is in it)
 ADMIN_TOKEN_FILE = "admin.token"  # noqa: S105
 
+_log = structlog.get_logger("lavagna.server")
+
 
 class Server:
     """A whole server: an engine, and the network around it."""
 
-    def __init__(self, settings: Settings, engine: Engine, rpc: RpcServer, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        engine: Engine,
+        rpc: RpcServer,
+        clock: Clock,
+        metrics: MetricsPage | None = None,
+    ) -> None:
         self.settings, self.engine, self.clock = settings, engine, clock
-        self._rpc = rpc
+        self._rpc, self._metrics = rpc, metrics
         self.admin_token_path: Path | None = None
         """Where the administrator's token was written, when this start made one."""
 
@@ -51,24 +69,43 @@ class Server:
         """Begins to answer, with a first board and someone who may keep it.
 
         Raises:
-            StartRefused: The address cannot be listened on.
+            StartRefused: An address cannot be listened on.
         """
-        await self.engine.start()
         if isinstance(self.clock, ManualClock):
             self.clock.settle_with(self.engine.settled)
-        await self._set_up()
         try:
-            await self._rpc.start()
-        except RuntimeError as error:
-            await self.engine.stop()
-            raise StartRefused(
-                f"{self.settings.listen} cannot be listened on: is another server there? Choose another port with --listen"
-            ) from error
+            await self.engine.start()
+            await self._set_up()
+            if self._metrics is not None:
+                self._metrics.start()
+            await self._listen()
+        except BaseException:
+            await self._let_go()
+            raise
+        _log.info(
+            "started",
+            address=self.address,
+            trusts_names=self.settings.trusts_names,
+            sqlite=SQLITE_VERSION,
+        )
 
     async def stop(self, grace_seconds: float = 5.0) -> None:
         """Ends streams with a last bookmark, finishes calls under way within the grace, and lets go of the store."""
         await self._rpc.stop(grace_seconds)
+        await self._let_go()
+        _log.info("stopped", address=self.address)
+
+    async def _let_go(self) -> None:
+        if self._metrics is not None:
+            self._metrics.stop()
         await self.engine.stop()
+
+    async def _listen(self) -> None:
+        _check_free(self.settings)
+        try:
+            await self._rpc.start()
+        except RuntimeError as error:
+            raise StartRefused(f"{self.settings.listen} cannot be listened on") from error
 
     async def _set_up(self) -> None:
         root = Caller(SERVER_WIDE, ADMIN, Role.ADMIN)
@@ -77,13 +114,13 @@ class Server:
         data_dir = self.settings.data_dir
         if (
             self.settings.trusts_names
-            or ADMIN in self.engine.catalog.server_agents
             or data_dir is None
+            or ADMIN in self.engine.catalog.server_agents
         ):
             return
         registered = await self.engine.agents.register(own_call(root), ADMIN, Role.ADMIN, ())
+        _write_secret(data_dir / ADMIN_TOKEN_FILE, registered.token.encode() + b"\n")
         self.admin_token_path = data_dir / ADMIN_TOKEN_FILE
-        _write_secret(self.admin_token_path, registered.token.encode())
 
 
 def build(
@@ -97,9 +134,10 @@ def build(
     """
     settings.check()
     tls = _tls(settings)
+    limits = Limits(**settings.limits)
+    planted_faults = faults or planted()
     time = clock or SystemClock()
     store, secret = _store(settings)
-    limits = Limits(**settings.limits)
     options = EngineOptions(
         trust_names=settings.trusts_names,
         secret=secret,
@@ -109,39 +147,92 @@ def build(
         limits=limits,
     )
     engine = Engine(
-        store,
-        time,
-        CelConditions(limits),
-        JsonSchemas(limits),
-        options,
-        faults=faults or NoFaults(),
+        store, time, CelConditions(limits), JsonSchemas(limits), options, faults=planted_faults
     )
-    rpc = build_rpc(engine, RpcOptions(listen=settings.listen, tls=tls))
-    return Server(settings, engine, rpc, time)
+    registry = CollectorRegistry()
+    log_calls = settings.log_level == "debug"
+    rpc = build_rpc(
+        engine, RpcOptions(listen=settings.listen, tls=tls, log_calls=log_calls, registry=registry)
+    )
+    metrics = MetricsPage(settings.metrics_listen, registry) if settings.metrics_listen else None
+    return Server(settings, engine, rpc, time, metrics)
 
 
 def _store(settings: Settings) -> tuple[Store, bytes]:
     if settings.data_dir is None:
         return EphemeralStore(), secrets.token_bytes(32)
     store = SqliteStore.open(settings.data_dir)
-    path = settings.data_dir / SECRET_FILE
+    try:
+        return store, _secret(settings.data_dir / SECRET_FILE)
+    except OSError as error:
+        store.close()
+        raise StartRefused(f"{error.filename}: {error.strerror}") from None
+
+
+def _secret(path: Path) -> bytes:
     if not path.exists():
         _write_secret(path, secrets.token_bytes(32))
-    return store, path.read_bytes()
+    return path.read_bytes()
 
 
 def _write_secret(path: Path, content: bytes) -> None:
-    """Writes a file that only its owner can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Writes a file that only its owner can read, whole or not at all."""
+    draft = path.with_name(f"{path.name}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def _check_free(settings: Settings) -> None:
+    """Tries the address by a library that says what is wrong; gRPC says only that something is."""
+    host, port = settings.host, int(settings.listen.rpartition(":")[2])
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        in_use = error.errno == errno.EADDRINUSE
+        why = (
+            "another server is there; choose another port with --listen"
+            if in_use
+            else error.strerror
+        )
+        raise StartRefused(f"{settings.listen} cannot be listened on: {why}") from None
 
 
 def _tls(settings: Settings) -> Tls | None:
-    if settings.tls_cert is None or settings.tls_key is None:
+    certificate, key, authority = settings.tls_cert, settings.tls_key, settings.tls_client_ca
+    if certificate is None or key is None:
         return None
     try:
-        authority = settings.tls_client_ca.read_bytes() if settings.tls_client_ca else None
-        return Tls(settings.tls_cert.read_bytes(), settings.tls_key.read_bytes(), authority)
+        _check_certificates(certificate, key, authority)
+        authority_pem = authority.read_bytes() if authority else None
+        return Tls(certificate.read_bytes(), key.read_bytes(), authority_pem)
     except OSError as error:
         raise StartRefused(f"tls: {error.filename} cannot be read: {error.strerror}") from None
+
+
+def _check_certificates(certificate: Path, key: Path, authority: Path | None) -> None:
+    """Loads them once by a library that says what is wrong; gRPC says it to nobody."""
+    for path in (certificate, key, authority):
+        if path is not None:
+            path.open("rb").close()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # A key under a password would make the server ask a terminal that it may not have.
+        context.load_cert_chain(certificate, key, password=lambda: b"")
+    except (ssl.SSLError, ValueError) as error:
+        raise StartRefused(
+            f"tls: {certificate} and {key} are not a certificate in PEM and its key: {_ssl(error)}"
+        ) from None
+    try:
+        if authority is not None:
+            context.load_verify_locations(authority)
+    except ssl.SSLError as error:
+        raise StartRefused(f"tls: {authority} is not a certificate in PEM: {_ssl(error)}") from None
+
+
+def _ssl(error: Exception) -> str:
+    return str(getattr(error, "reason", None) or "it cannot be read").lower().replace("_", " ")

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from lavagna_server.domain.errors import StartRefused
 from lavagna_server.domain.limits import Limits
 
 DEFAULT_PORT = 7443
+ENV_PREFIX = "LAVAGNA_"
+PORT_MAX = 65_535
+
+
+class SettingsRefused(StartRefused):
+    """A setting is wrong, or contradicts another."""
 
 
 class Settings(BaseSettings):
     """How a server runs. Each field is read from `LAVAGNA_` and its name in capitals unless it is given."""
 
-    model_config = SettingsConfigDict(env_prefix="LAVAGNA_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
 
     data_dir: Path | None = None
     """Where the board is kept; None keeps it in memory, gone with the process."""
@@ -39,36 +47,43 @@ class Settings(BaseSettings):
     """How long a watcher may take to accept a message before it is closed."""
     requests_kept_hours: float = Field(default=24.0, ge=24.0)
     """How long a request's effect is remembered; S6 promises at least 24."""
+    stop_seconds: float = Field(default=5.0, ge=0)
+    """How long calls under way may take to finish when the server is told to stop."""
     metrics_listen: str = ""
-    """Host and port for Prometheus; empty means off."""
+    """Host and port for Prometheus, without TLS; empty means off."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """From `debug` on, every call is logged."""
     log_format: Literal["auto", "json", "text"] = "auto"
     """`auto` is text on a terminal and JSON elsewhere."""
     limits: dict[str, int] = Field(default_factory=dict[str, int])
-    """Limits by the names that errors give, such as `{"value_bytes_max": 65536}`."""
+    """Limits by the names that errors give. In the environment each has a variable of its own: `LAVAGNA_VALUE_BYTES_MAX`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_limits_from_environment(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "limits": {**_environment_limits(os.environ), **given.get("limits", {})}}
 
     @model_validator(mode="after")
-    def _limits_have_names(self) -> Settings:
-        unknown = set(self.limits) - {each.name for each in fields(Limits)}
+    def _limits_make_sense(self) -> Settings:
+        unknown = self.limits.keys() - {each.name for each in fields(Limits)}
         if unknown:
-            raise ValueError(f"limits: {min(unknown)} is not the name of a limit")
-        if any(value < 1 for value in self.limits.values()):
-            raise ValueError("limits: every limit is at least 1")
+            raise ValueError(f"{min(unknown)} is not the name of a limit")
+        for name, value in self.limits.items():
+            if value < 1:
+                raise ValueError(f"{name} is at least 1, not {value}")
         return self
 
     @property
     def trusts_names(self) -> bool:
         """Whether callers are believed who they say they are: on loopback, unless tokens are asked for."""
-        return (
-            not self.tokens
-            if self.tokens is not None
-            else self.is_loopback and not self.tls_client_ca
-        )
+        if self.tokens is None:
+            return self.is_loopback and self.tls_client_ca is None
+        return not self.tokens
 
     @property
     def host(self) -> str:
         """The host part of `listen`, without brackets."""
-        return self.listen.rpartition(":")[0].strip("[]")
+        return _host(self.listen)
 
     @property
     def is_loopback(self) -> bool:
@@ -84,25 +99,71 @@ class Settings(BaseSettings):
         """Checks that what is promised to operators holds.
 
         Raises:
-            StartRefused: Naming the setting to change.
+            SettingsRefused: Naming the setting to change.
         """
-        if not self.host or not self.listen.rpartition(":")[2].isdigit():
-            raise StartRefused(
-                f"listen: {self.listen!r} is not HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}"
-            )
+        _check_address("listen", self.listen)
+        if self.metrics_listen:
+            _check_address("metrics_listen", self.metrics_listen)
         if (self.tls_cert is None) != (self.tls_key is None):
-            raise StartRefused("tls: give both tls_cert and tls_key, or neither")
+            raise SettingsRefused("tls: give both tls_cert and tls_key, or neither")
         if self.tls_client_ca is not None and self.tls_cert is None:
-            raise StartRefused(
+            raise SettingsRefused(
                 "tls_client_ca: client certificates need tls_cert and tls_key as well"
             )
-        if self.is_loopback:
-            return
-        if self.trusts_names:
-            raise StartRefused(
-                f"{self.host} can be reached from other machines: names are trusted on loopback only. Set tokens"
+        if self.tls_client_ca is not None and self.tokens is False:
+            raise SettingsRefused(
+                "tokens: client certificates say who calls, so names cannot be trusted besides"
             )
-        if self.tls_cert is None:
-            raise StartRefused(
-                f"{self.host} can be reached from other machines: set tls_cert and tls_key, so that tokens stay secret"
+        if not self.is_loopback:
+            self._check_reachable()
+
+    def _check_reachable(self) -> None:
+        """Other machines can connect, so callers prove who they are, and nobody listens in."""
+        missing = [] if not self.trusts_names else ["tokens"]
+        missing += [name for name in ("tls_cert", "tls_key") if getattr(self, name) is None]
+        if missing:
+            raise SettingsRefused(
+                f"other machines can reach {self.host}, where a server needs tokens and TLS: "
+                f"set {' and '.join(missing)}, or listen on 127.0.0.1"
             )
+
+
+def settings_from(given: Mapping[str, Any]) -> Settings:
+    """The settings that `given` and, for what it leaves out, the environment ask for.
+
+    Raises:
+        SettingsRefused: A value is wrong.
+    """
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"] if part != "limits")
+        source = name if name in given or not name else f"{ENV_PREFIX}{name.upper()}"
+        problem = first["msg"].removeprefix("Value error, ")
+        raise SettingsRefused(f"{source}: {problem}" if source else problem) from None
+
+
+def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a server keeps its board unless told otherwise: the user's directory for data."""
+    home = environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "lavagna"
+
+
+def _environment_limits(environ: Mapping[str, str]) -> dict[str, str]:
+    variables = {each.name: f"{ENV_PREFIX}{each.name.upper()}" for each in fields(Limits)}
+    return {
+        name: environ[variable] for name, variable in variables.items() if environ.get(variable)
+    }
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0].strip("[]")
+
+
+def _check_address(name: str, address: str) -> None:
+    port = address.rpartition(":")[2]
+    if not _host(address) or not (port.isascii() and port.isdecimal() and int(port) <= PORT_MAX):
+        raise SettingsRefused(
+            f"{name}: {address!r} is not HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}"
+        )
