@@ -97,8 +97,6 @@ def _checked_covers(message: wire.WatchResponse, through: int | None) -> wire.Co
             f"{space_of(message.space)} is proven through revision {through},"
             f" but the next message begins after {covers.after}"
         )
-    if covers.through < covers.after:
-        raise BrokenChain(f"a message covers from {covers.after} back to {covers.through}")
     return covers
 
 

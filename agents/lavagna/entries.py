@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -92,7 +92,7 @@ class Entry:
     expires_at: datetime | None = None
     cause: Cause | None = None
     """Why it was written; None when no activation led to it."""
-    json_text: str | None = None
+    json_text: str | None = field(default=None, repr=False)
     """The value byte for byte as its author wrote it, when that is JSON; None for text and bytes."""
 
     @property

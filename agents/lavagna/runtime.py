@@ -19,7 +19,7 @@ from lavagna.clients.activations import Activations, acquire_request
 from lavagna.clients.members import Members
 from lavagna.clients.triggers import Triggers
 from lavagna.entries import Space
-from lavagna.errors import Exhausted, LavagnaError, PermissionDenied, Unavailable
+from lavagna.errors import Exhausted, Invalid, LavagnaError, PermissionDenied, Unavailable
 from lavagna.heartbeats import Heartbeats
 from lavagna.registration import Registration
 from lavagna.retry import PATIENT
@@ -30,8 +30,8 @@ from lavagna.views import View
 _POLL_SECONDS = 20.0
 """Shorter than the channel's keepalive, so that waiting for work proves that the server lives."""
 
-_ASK_AGAIN_SECONDS = 0.5
-"""How long a poll that was broken off is asked whether it had been granted a lease."""
+_GIVE_BACK_SECONDS = 2.0
+"""How long it is tried to give back what a poll that was broken off may have been granted."""
 
 T = TypeVar("T")
 
@@ -146,14 +146,9 @@ class Runtime:
                 failures += 1
             await asyncio.sleep(wait)
 
-    async def _ask_once(
-        self, request: AcquireRequest, *, timeout_seconds: float | None = None
-    ) -> list[Lease]:
+    async def _ask_once(self, request: AcquireRequest) -> list[Lease]:
         answer = await self._caller.once(
-            self._caller.stubs.activations.Acquire,
-            request,
-            request_id=request.request_id,
-            timeout_seconds=timeout_seconds,
+            self._caller.stubs.activations.Acquire, request, request_id=request.request_id
         )
         self._caller.note(Space.SHARED, answer.header)
         return [lease_of(message) for message in answer.leases]
@@ -164,12 +159,26 @@ class Runtime:
             return
         activations = Activations(self._caller)
         try:
-            leases = await self._ask_once(self._pending, timeout_seconds=_ASK_AGAIN_SECONDS)
-            for lease in leases:
-                await activations.release(token=lease.token)
-        except LavagnaError as unheard:
-            # Usual when nothing was granted; if something was, its lease ends by itself.
-            _log.debug("%s: nothing to give back: %s", self._terms.name, unheard)
+            async with asyncio.timeout(_GIVE_BACK_SECONDS):
+                for lease in await self._granted(self._pending):
+                    await activations.release(token=lease.token)
+        except (LavagnaError, TimeoutError) as unheard:
+            # If something was granted, its lease ends by itself.
+            _log.info("%s: a lease may be left behind: %s", self._terms.name, unheard)
+
+    async def _granted(self, request: AcquireRequest) -> list[Lease]:
+        """What the poll was granted, without waiting as it did.
+
+        A request id stands for one content once it had an effect (S6), so asking without a wait is
+        invalid exactly if the poll was granted something; then the poll itself is answered at once.
+        """
+        hurried = AcquireRequest()
+        hurried.CopyFrom(request)
+        hurried.ClearField("wait")
+        try:
+            return await self._ask_once(hurried)
+        except Invalid:
+            return await self._ask_once(request)
 
     async def _let_finish(self) -> None:
         """Waits until what runs has finished or the grace is over."""

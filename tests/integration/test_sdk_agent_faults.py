@@ -78,8 +78,8 @@ async def test_a_lost_lease_cancels_the_function_and_settles_nothing(
     peer: Peer, board: Board
 ) -> None:
     peer.script("Acquire", granted(lease_seconds=0.03))
-    peer.script("Acquire", Hang)
-    peer.script("Heartbeat", beats("t1", "another holder has it"))
+    peer.script("Acquire", NO_WORK)
+    peer.rewrite("Heartbeat", beats("t1", "another holder has it"))
     ada = Agent("ada")
     cancelled: list[bool] = []
 
@@ -155,6 +155,7 @@ async def test_work_that_was_granted_but_not_received_is_asked_for_by_the_same_i
 
 async def test_what_a_broken_off_poll_was_granted_is_given_back(peer: Peer, board: Board) -> None:
     peer.script("Acquire", Hang)
+    peer.script("Acquire", Refusal(grpc.StatusCode.INVALID_ARGUMENT, "REQUEST_ID_REUSED"))
     peer.script("Acquire", granted("late"))
     ada = Agent("ada")
 
@@ -167,6 +168,10 @@ async def test_what_a_broken_off_poll_was_granted_is_given_back(peer: Peer, boar
     ada.stop()
     await joining
     assert [each.activation_token for each in peer.requests["Release"]] == ["late"]
+    broken_off, hurried, again = peer.requests["Acquire"]
+    assert broken_off == again
+    assert hurried.request_id == again.request_id
+    assert not hurried.HasField("wait")
 
 
 async def test_a_fault_in_the_function_fails_the_attempt_with_its_type_and_text(

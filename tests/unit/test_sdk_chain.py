@@ -84,6 +84,12 @@ def test_what_does_not_follow_breaks_the_chain(following: wire.WatchResponse) ->
 
 
 @pytest.mark.guarantee("W4")
+def test_a_first_message_without_proof_breaks_the_chain() -> None:
+    with pytest.raises(BrokenChain, match="does not say what it covers"):
+        chain().take(wire.WatchResponse(space=entries_pb2.SPACE_SHARED))
+
+
+@pytest.mark.guarantee("W4")
 def test_a_watch_after_a_revision_must_begin_exactly_there() -> None:
     with pytest.raises(BrokenChain, match=r"proven through revision 10, but .* begins after 12"):
         chain(after=10).take(message(12, 13, 13))

@@ -154,6 +154,13 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do() -> None:
     assert "lavagna serve" in str(error)
 
 
+def test_the_message_in_full_is_taken_where_the_status_says_less() -> None:
+    full = status_pb2.Status(code=10, message="caf\u00e9 is at version 7")
+    trailers = grpc.aio.Metadata(("grpc-status-details-bin", full.SerializeToString()))
+    cut = grpc.aio.AioRpcError(CODE.ABORTED, grpc.aio.Metadata(), trailers, "caf")
+    assert str(error_of(cut, target="t")) == "caf\u00e9 is at version 7"
+
+
 def test_a_garbled_trailer_still_gives_the_family_and_the_message() -> None:
     trailers = grpc.aio.Metadata(("grpc-status-details-bin", b"\xff\xff"))
     garbled = grpc.aio.AioRpcError(CODE.ABORTED, grpc.aio.Metadata(), trailers, "stale")
