@@ -52,7 +52,7 @@ def region_from_wire(request: boards_pb2.SetRegionRequest, board: str, *, limits
     return Region(
         board,
         normal_key(message.path, field="region.path", limits=limits),
-        _member(message.owner, "region.owner") if message.owner else "",
+        _holder(message.owner, "region.owner") if message.owner else "",
         _members(message.readers, "region.readers"),
         _members(message.writers, "region.writers"),
         POLICIES.from_wire(message.policy, field="region.policy"),
@@ -84,8 +84,12 @@ def _members(names: Sequence[str], field: str) -> tuple[str, ...]:
 
 def _member(name: str, field: str) -> str:
     """An agent, a `team:` or everyone, as given."""
-    if name != EVERYONE:
-        check_name(name.removeprefix(TEAM_PREFIX), field=field)
+    return name if name == EVERYONE else _holder(name, field)
+
+
+def _holder(name: str, field: str) -> str:
+    """An agent or a `team:`, as given."""
+    check_name(name.removeprefix(TEAM_PREFIX), field=field)
     return name
 
 
