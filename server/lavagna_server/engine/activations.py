@@ -241,7 +241,6 @@ class Activations:
 
     async def get(self, caller: Caller, activation: ActivationId) -> Activation:
         """One activation that the caller may see."""
-
         _check_visible(caller, activation.space, str(activation))
         found = await self._readers.run(lambda snapshot: snapshot.activation(activation))
         if found is None:

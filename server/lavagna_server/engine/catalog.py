@@ -42,6 +42,8 @@ class BoardCatalog:
         """The triggers that have a next slot."""
         self.working_spaces: Counter[SpaceName] = Counter()
         """How many triggers look at each space; others have no agenda."""
+        self.triggers_set: Counter[str] = Counter()
+        """How many triggers each agent has set."""
         self._regions: dict[str, Region] = {}
         self._shared_regions = NO_REGIONS
         self._interests: dict[SpaceName, PatternTrie[Interest]] = {}
@@ -85,7 +87,8 @@ class BoardCatalog:
         ):
             self.triggers[trigger.id] = trigger
             return
-        self.working_spaces[trigger.space] += (not remove) - (known is not None)
+        self._count_trigger(known, -1)
+        self._count_trigger(None if remove else trigger, 1)
         index = self._interests.setdefault(trigger.space, PatternTrie())
         if known is not None:
             for interest, pattern in _interests(known):
@@ -95,6 +98,11 @@ class BoardCatalog:
             for interest, pattern in _interests(trigger):
                 index.add(pattern, interest)
             self.triggers[trigger.id] = trigger
+
+    def _count_trigger(self, trigger: Trigger | None, change: int) -> None:
+        if trigger is not None:
+            self.working_spaces[trigger.space] += change
+            self.triggers_set[trigger.agent] += change
 
 
 def _interests(trigger: Trigger) -> Iterable[tuple[Interest, Pattern]]:

@@ -152,9 +152,8 @@ class Triggers:
         )
 
     def _check_quota(self, work: Workspace, caller: Caller) -> None:
-        triggers = work.board(caller.board).triggers.values()
         maximum = self._limits.triggers_per_agent_max
-        if sum(trigger.agent == caller.agent for trigger in triggers) >= maximum:
+        if work.board(caller.board).triggers_set[caller.agent] >= maximum:
             raise Exhausted("triggers_per_agent_max", maximum=maximum, subject=caller.agent)
 
     async def get(self, caller: Caller, trigger: TriggerId) -> Trigger:

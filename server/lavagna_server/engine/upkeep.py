@@ -88,7 +88,7 @@ class Upkeep:
     async def settled(self) -> None:
         """Carries out what is due now and returns when upkeep sleeps again; for clocks that are moved by hand."""
         await self.look()
-        while self._task is not None and not self._task.done() and self._earlier.is_set():
+        while self._task is not None and not self._task.done() and self._earlier.is_set():  # noqa: ASYNC110 (turns of the loop, not time)
             await asyncio.sleep(0)
         if self._task is not None and not self._task.done():
             await self._asleep.wait()

@@ -30,7 +30,6 @@ class Workspace:
     def __init__(self, group: Group) -> None:
         self._group = group
         self._own = Overlay()
-        self.agenda = AgendaView(self, group)
         self.now = group.now
         """The time of the group; the same for all its operations."""
         self.closed: set[SpaceName] = set()
@@ -39,6 +38,11 @@ class Workspace:
         """Boards on which an activation may have become available."""
         self.deadlines: list[datetime] = []
         """Moments at which upkeep has something to do."""
+
+    @property
+    def agenda(self) -> AgendaView:
+        """The activations and edges; made anew each time, so that no cycle keeps a workspace alive after its use."""
+        return AgendaView(self, self._group)
 
     @property
     def catalog(self) -> Catalog:

@@ -24,6 +24,10 @@ class Querying:
         self._space_ids = space_ids
         """The numbers of spaces that this transaction has seen; they change when a board is erased and made anew."""
 
+    def close(self) -> None:
+        """Lets go of the cursor, in this thread: collected later in another one it would disturb what runs there."""
+        self._cursor.close()
+
     def _all(self, statement: ClauseElement, **parameters: Any) -> Sequence[Row]:
         found = prepared(statement, self._dialect)
         self._cursor.execute(found.text, found.arguments(parameters))

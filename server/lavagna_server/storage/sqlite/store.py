@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Lock
 
@@ -26,16 +26,12 @@ SQLITE_VERSION = sqlite3.sqlite_version
 """The version of the library that this process runs."""
 
 
-def _upsert(table: Table, key: Sequence[str]) -> Insert:
+def _upsert(table: Table, key: Sequence[str], rest: Sequence[str]) -> Insert:
     statement = sqlite.insert(table)
-    rest = {
-        column.name: statement.excluded[column.name]
-        for column in table.c
-        if column.name not in (*key, "id")
-    }
     if not rest:
         return statement.on_conflict_do_nothing(index_elements=key)
-    return statement.on_conflict_do_update(index_elements=key, set_=rest)
+    replaced = {name: statement.excluded[name] for name in rest}
+    return statement.on_conflict_do_update(index_elements=key, set_=replaced)
 
 
 _BATCHES = Batches(sqlite.dialect(), _upsert)
@@ -88,7 +84,8 @@ class SqliteStore:
             connection = self._writer
             try:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield Writing(connection, self._space_ids, _BATCHES)
+                with closing(Writing(connection, self._space_ids, _BATCHES)) as writing:
+                    yield writing
                 connection.commit()
             except BaseException as error:
                 self._undo()
@@ -108,7 +105,8 @@ class SqliteStore:
                 connection.exec_driver_sql("BEGIN")
                 # SQLite takes a snapshot at the first read, not at BEGIN.
                 connection.exec_driver_sql("SELECT 1 FROM spaces LIMIT 1").all()
-                yield Reading(connection, {})
+                with closing(Reading(connection, {})) as reading:
+                    yield reading
         except FAILURES as error:
             raise StorageFailed(meaning(error)) from error
 
