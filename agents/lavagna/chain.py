@@ -7,6 +7,7 @@ overlap, filtered commits included. So a client that checks the chain knows that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lavagna.commits import Commit, State, commit_of
@@ -19,9 +20,10 @@ from lavagna.v1 import watch_pb2 as wire
 class _Link:
     """How far one space is proven."""
 
-    through: int | None = None
+    through: int | None
     """Everything up to here was given or does not match; None before the first message."""
-    synced: bool = False
+    synced: bool
+    """Whether its initial state was given in full, or none was asked for."""
     parts: list[wire.Commit] = field(default_factory=list[wire.Commit])
     """The parts so far of a commit that comes in fragments."""
 
@@ -29,23 +31,27 @@ class _Link:
 class Chain:
     """The chains of one watch, across all the streams that it took."""
 
-    def __init__(self, *, after: int | None, initial_state: bool) -> None:
-        self._after = None if initial_state else after
-        self._initial_state = initial_state
-        self._links: dict[Space, _Link] = {}
+    def __init__(
+        self,
+        spaces: Iterable[Space],
+        *,
+        after: int | None = None,
+        initial_state: bool = False,
+        resumed: bool = False,
+    ) -> None:
+        through = None if initial_state or resumed else after
+        synced = resumed or not initial_state
+        self._links = {space: _Link(through, synced) for space in spaces}
         self._epoch = ""
 
     def through(self, space: Space) -> int:
         """The revision up to which this space is proven; 0 before the first message."""
-        link = self._links.get(space)
-        return 0 if link is None else link.through or 0
+        return self._links[space].through or 0
 
     @property
     def synced(self) -> bool:
-        """Whether no space is in the middle of its initial state."""
-        if not self._initial_state:
-            return True
-        return bool(self._links) and all(link.synced for link in self._links.values())
+        """Whether every space has given its initial state in full, or none was asked for."""
+        return all(link.synced for link in self._links.values())
 
     @property
     def whole(self) -> bool:
@@ -61,12 +67,13 @@ class Chain:
         """
         self._check_epoch(message.header.epoch)
         space = space_of(message.space)
-        link = self._links.setdefault(space, _Link(through=self._after))
+        link = self._links.get(space)
+        if link is None:
+            raise BrokenChain(f"a message is about the {space} space, which is not watched")
         covers = _checked_covers(message, link.through)
         items: list[Commit | State] = []
-        # What is neither a part of the state nor its end comes after it.
-        link.synced = link.synced or message.synced or not message.state
         if message.state or message.synced:
+            link.synced = message.synced
             entries = tuple(entry_of(entry) for entry in message.state)
             items.append(State(space, covers.through, entries, message.synced))
         newest = covers.after

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lavagna.commits import Commit
-from lavagna.entries import Entry
 from lavagna.errors import Compacted
 from lavagna.times import Seconds, seconds
 from lavagna.triggers import Evaluation, Trial, Trigger, Verdict
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _LOOKED_AT_MAX = 100
 """How many entries the server looks at when no key is named."""
 
+_log = logging.getLogger(__name__)
+
 _BINDING = re.compile(r"\{[^{}/]*\}")
 
 
@@ -28,50 +31,97 @@ async def wait_until(
     """What made the condition hold, now or at the first later revision at which it does.
 
     Raises:
-        TimeoutError: It did not hold in time.
+        TimeoutError: It did not hold in time; says why not, as of the last look.
     """
     trigger = Trigger(
         id="", on=(on,), reads=tuple(reads), when=when, space=board.space, own_writes=True
     )
-    async with asyncio.timeout(None if limit is None else seconds(limit)):
-        trial = await board.triggers.try_(trigger)
-        found = _holding(trial)
-        if found is not None:
-            return found
-        # A bound segment may stand for anything, and a watch only asks what was touched.
-        patterns = {_BINDING.sub("*", pattern) for pattern in (on, *reads)}
-        async with board.watch(*sorted(patterns), after=trial.revision) as watch:
-            async for commit in watch:
-                found = await _held_at(board, trigger, commit)
-                if found is not None:
-                    return found
+    looks = _Looks(board, trigger)
+    try:
+        async with asyncio.timeout(None if limit is None else seconds(limit)):
+            return await _found(looks)
+    except TimeoutError:
+        raise TimeoutError(f"after {limit} the condition did not hold{looks.why_not}") from None
+
+
+async def _found(looks: _Looks) -> Evaluation:
+    trial = await looks.at(None)
+    found = _holding(trial) or await _held_already(looks, trial)
+    if found is not None:
+        return found
+    _log.debug("%s waits from revision %d on", looks.board.name, trial.revision)
+    async with looks.board.watch(*looks.touched, after=trial.revision) as watch:
+        async for commit in watch:
+            found = await _held_at(looks, commit)
+            if found is not None:
+                return found
     raise AssertionError("a watch that is not closed does not end")
 
 
-async def _held_at(board: Board, trigger: Trigger, commit: Commit) -> Evaluation | None:
-    trial = await _tried(board, trigger, commit)
-    found = _holding(trial)
-    if found is not None or len(trial.evaluations) < _LOOKED_AT_MAX:
-        return found
-    return await _held_for(board, trigger, commit.entries)
+@dataclass
+class _Looks:
+    """Looks at the condition, at one revision after the other."""
+
+    board: Board
+    trigger: Trigger
+    why_not: str = ""
+    """Why it did not hold when it was last looked at, as the end of a sentence."""
+
+    @property
+    def touched(self) -> list[str]:
+        """The patterns of what the condition is about and of what it reads, without bindings."""
+        about = (source for source in self.trigger.on if isinstance(source, str))
+        return sorted({_unbound(pattern) for pattern in (*about, *self.trigger.reads)})
+
+    async def at(self, revision: int | None, *, key: str = "") -> Trial:
+        """What the condition comes to at a revision, for one entry or for all."""
+        trial = await self.board.triggers.try_(self.trigger, at=revision, key=key)
+        reasons = (each.reason for each in trial.evaluations if each.verdict is Verdict.ERROR)
+        reason = next(reasons, "")
+        self.why_not = f"; it could not be evaluated: {reason}" if reason else ""
+        return trial
 
 
-async def _held_for(board: Board, trigger: Trigger, entries: Sequence[Entry]) -> Evaluation | None:
-    """Looks at the changed entries one by one, where there are too many to look at them all."""
-    for entry in entries:
-        trial = await board.triggers.try_(trigger, at=entry.revision, key=entry.key)
-        found = _holding(trial)
+async def _held_already(looks: _Looks, trial: Trial) -> Evaluation | None:
+    """Looks at every entry one by one, where there are too many to look at them all at once."""
+    if len(trial.evaluations) < _LOOKED_AT_MAX:
+        return None
+    for source in looks.trigger.on:
+        assert isinstance(source, str)
+        entries = looks.board.entries(_unbound(source), at=trial.revision, keys_only=True)
+        keys = [entry.key async for entry in entries]
+        found = await _held_for(looks, trial.revision, keys)
         if found is not None:
             return found
     return None
 
 
-async def _tried(board: Board, trigger: Trigger, commit: Commit) -> Trial:
+async def _held_at(looks: _Looks, commit: Commit) -> Evaluation | None:
     try:
-        return await board.triggers.try_(trigger, at=commit.revision)
+        trial = await looks.at(commit.revision)
     except Compacted:
         # Its history is gone already; what holds now is the best that can still be known.
-        return await board.triggers.try_(trigger)
+        trial = await looks.at(None)
+    found = _holding(trial)
+    if found is not None or len(trial.evaluations) < _LOOKED_AT_MAX:
+        return found
+    if looks.trigger.reads:
+        return await _held_already(looks, trial)
+    # Where it reads nothing else, it can only have begun to hold for what was changed.
+    return await _held_for(looks, commit.revision, [entry.key for entry in commit.entries])
+
+
+async def _held_for(looks: _Looks, revision: int, keys: Sequence[str]) -> Evaluation | None:
+    for key in keys:
+        found = _holding(await looks.at(revision, key=key))
+        if found is not None:
+            return found
+    return None
+
+
+def _unbound(pattern: str) -> str:
+    """The pattern with `*` for every bound segment."""
+    return _BINDING.sub("*", pattern)
 
 
 def _holding(trial: Trial) -> Evaluation | None:

@@ -35,8 +35,12 @@ class Watch(Generic[Item]):
     def __init__(self, caller: Caller, request: wire.WatchRequest) -> None:
         self._caller = caller
         self._request = request
-        after = request.after_revision if request.HasField("after_revision") else None
-        self._chain = Chain(after=after, initial_state=request.initial_state)
+        self._chain = Chain(
+            {space_of(target.space) for target in request.targets},
+            after=request.after_revision if request.HasField("after_revision") else None,
+            initial_state=request.initial_state,
+            resumed=bool(request.token),
+        )
         self._space = space_of(request.targets[0].space)
         self._stream: Stream[wire.WatchResponse] | None = None
         self._ready: deque[Commit | State] = deque()
@@ -56,7 +60,10 @@ class Watch(Generic[Item]):
 
     @property
     def synced(self) -> bool:
-        """Whether the initial state has been given in full, or none was asked for."""
+        """Whether the initial state has been given in full, or none was asked for.
+
+        A watch that resumes an interrupted state is found to do so when the next part comes.
+        """
         return self._chain.synced and not any(isinstance(item, State) for item in self._ready)
 
     @property

@@ -42,9 +42,15 @@ def part(revision: int, index: int, key: str, *, last: bool = False) -> wire.Com
     )
 
 
-def chain(after: int | None = None, *, initial_state: bool = False) -> Chain:
-    """The chain of a watch that starts there."""
-    return Chain(after=after, initial_state=initial_state)
+def chain(
+    after: int | None = None,
+    *,
+    spaces: tuple[Space, ...] = (Space.SHARED,),
+    initial_state: bool = False,
+    resumed: bool = False,
+) -> Chain:
+    """The chain of a watch of these spaces that starts there."""
+    return Chain(spaces, after=after, initial_state=initial_state, resumed=resumed)
 
 
 def given(links: Chain, *messages: wire.WatchResponse) -> list[int]:
@@ -109,7 +115,7 @@ def test_a_commit_outside_its_message_breaks_the_chain(commits: tuple[int, ...])
 
 
 def test_each_space_has_a_chain_of_its_own() -> None:
-    links = chain()
+    links = chain(spaces=(Space.SHARED, Space.PRIVATE))
     links.take(message(10, 11, 11))
     links.take(message(2, 3, 3, space=entries_pb2.SPACE_PRIVATE))
     links.take(message(11, 12, 12))
@@ -153,7 +159,8 @@ def test_a_torn_commit_breaks_the_chain(torn: wire.Commit) -> None:
 @pytest.mark.guarantee("W6")
 def test_the_state_comes_first_and_the_commits_follow_its_revision() -> None:
     links = chain(initial_state=True)
-    (first,) = links.take(state(0, 5, "a", "b"))
+    assert links.take(message(5, 5)) == []
+    (first,) = links.take(state(5, 5, "a", "b"))
     loading = links.synced
     (second,) = links.take(state(5, 5, "c", synced=True))
     assert isinstance(first, State)
@@ -175,6 +182,32 @@ def test_a_commit_that_the_state_holds_already_breaks_the_chain() -> None:
 def test_an_empty_state_is_a_mark() -> None:
     (mark,) = chain(initial_state=True).take(state(0, 0, synced=True))
     assert mark == State(Space.SHARED, 0, (), synced=True)
+
+
+@pytest.mark.guarantee("W6")
+def test_a_state_of_two_spaces_is_complete_when_both_are() -> None:
+    links = chain(spaces=(Space.SHARED, Space.PRIVATE), initial_state=True)
+    links.take(state(0, 5, "a", synced=True))
+    halfway = links.synced
+    private = state(0, 2, "b", synced=True)
+    private.space = entries_pb2.SPACE_PRIVATE
+    links.take(private)
+    assert (halfway, links.synced) == (False, True)
+
+
+def test_a_resumed_state_is_complete_unless_more_of_it_comes() -> None:
+    links = chain(initial_state=True, resumed=True)
+    links.take(message(5, 5))
+    supposed = links.synced
+    links.take(state(5, 5, "z"))
+    found = links.synced
+    links.take(state(5, 5, synced=True))
+    assert (supposed, found, links.synced) == (True, False, True)
+
+
+def test_a_message_about_a_space_that_is_not_watched_breaks_the_chain() -> None:
+    with pytest.raises(BrokenChain, match="private space, which is not watched"):
+        chain().take(message(0, 1, 1, space=entries_pb2.SPACE_PRIVATE))
 
 
 def test_a_bookmark_gives_nothing_and_moves_the_chain() -> None:
