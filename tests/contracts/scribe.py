@@ -97,7 +97,14 @@ class Scribe:
         moment = at or START + timedelta(seconds=revision - 1)
         entries = tuple(self._entry(draft, revision, moment, author, cause) for draft in drafts)
         made = Commit(
-            self.name, revision, moment, author, occasion, entries, cause=cause, request_id=request_id
+            self.name,
+            revision,
+            moment,
+            author,
+            occasion,
+            entries,
+            cause=cause,
+            request_id=request_id,
         )
         made = sealed(made, self.space.digest)
         self.space = advanced(self.space, made)

@@ -28,7 +28,7 @@ def lease(expires_at: datetime, *, holder: str = "ada") -> Lease:
     return Lease(holder, f"nonce-{holder}", expires_at, timedelta(seconds=30), None)
 
 
-def activation(
+def activation(  # noqa: PLR0913 - what a test wants of one, by name
     number: int,
     *,
     space: SpaceName = SPACES[0],

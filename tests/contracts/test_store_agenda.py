@@ -130,7 +130,9 @@ class TestAgenda:
         self, store: Store, scribe: Scribe
     ) -> None:
         ratings = [0, 5, -(2**63), 5, 2**63 - 1, 0]
-        scribe.fire(*(activation(number, rating=rating) for number, rating in enumerate(ratings, 1)))
+        scribe.fire(
+            *(activation(number, rating=rating) for number, rating in enumerate(ratings, 1))
+        )
         where = ActivationFilter(scribe.name, WAITING)
 
         with store.snapshot() as snapshot:
@@ -141,7 +143,9 @@ class TestAgenda:
         assert numbers(first) == [5, 2]
 
     @pytest.mark.guarantee("A7")
-    def test_the_agendas_of_an_agent_and_its_teams_are_one(self, store: Store, scribe: Scribe) -> None:
+    def test_the_agendas_of_an_agent_and_its_teams_are_one(
+        self, store: Store, scribe: Scribe
+    ) -> None:
         workers = ["ada", "team:testers", "grace", "team:testers", "ada"]
         scribe.fire(
             *(
@@ -193,7 +197,9 @@ class TestAgenda:
         assert found(ActivationFilter(fired_after=after(2))) == [3]
 
     @given(agenda=agendas(), where=FILTERS, order=st.sampled_from(Order), limit=st.integers(1, 20))
-    @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=300)
+    @settings(
+        suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300
+    )
     def test_every_filter_finds_exactly_what_it_means(
         self,
         store: Store,
@@ -256,7 +262,9 @@ class TestEdges:
 
         assert found == [{note("a"), note("ü/b")}, {note("ü/b")}, {note("ü/b")}, set()]
 
-    def test_bindings_triggers_and_spaces_are_kept_apart(self, store: Store, scribe: Scribe) -> None:
+    def test_bindings_triggers_and_spaces_are_kept_apart(
+        self, store: Store, scribe: Scribe
+    ) -> None:
         private = TriggerId(SpaceName("atelier", "ada"), "on-plan")
         edges = [
             (EdgeId(trigger, binding, note(f"{number}")), True)

@@ -1,5 +1,6 @@
 """Reading the log: commits in pages, where each space stands, and which revision a moment had."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -19,7 +20,9 @@ class TestCommits:
         cause = Cause(3, "on-plan", 1, 1, 3)
         written = [
             scribe.stage(put("b"), put("a"), put("c")),
-            scribe.stage(gone("a"), put("b", "again"), author="grace", cause=cause, request_id="r-1"),
+            scribe.stage(
+                gone("a"), put("b", "again"), author="grace", cause=cause, request_id="r-1"
+            ),
             scribe.stage(occasion=Occasion.QUIESCENCE, author=""),
         ]
         scribe.flush()
@@ -46,7 +49,8 @@ class TestCommits:
         assert _revisions(beyond) == []
 
     @pytest.mark.parametrize(
-        ("bytes_max", "revisions"), [(0, [1]), (9, [1]), (10, [1, 2]), (15, [1, 2, 3]), (MANY, [1, 2, 3, 4])]
+        ("bytes_max", "revisions"),
+        [(0, [1]), (9, [1]), (10, [1, 2]), (15, [1, 2, 3]), (MANY, [1, 2, 3, 4])],
     )
     def test_a_page_ends_with_the_commit_that_exceeds_its_bytes(
         self, store: Store, scribe: Scribe, bytes_max: int, revisions: list[int]
@@ -134,6 +138,5 @@ class TestRevisionBy:
             assert snapshot.revision_by(SpaceName("none"), START) == 0
 
 
-def _revisions(commits: "list[Commit] | tuple[Commit, ...] | object") -> list[int]:
-    assert isinstance(commits, list)
+def _revisions(commits: Sequence[Commit]) -> list[int]:
     return [commit.revision for commit in commits]

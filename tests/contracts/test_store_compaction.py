@@ -72,7 +72,11 @@ class TestWholeSpace:
     ) -> None:
         compact(store, written, Subtree(), 7)
 
-        assert {key: history(store, written, key) for key in "abc"} == {"a": [4], "b": [3], "c": [2]}
+        assert {key: history(store, written, key) for key in "abc"} == {
+            "a": [4],
+            "b": [3],
+            "c": [2],
+        }
         with store.snapshot() as snapshot:
             assert snapshot.newest(written.name, [note("c")])[note("c")] == written.newest("c")
 
@@ -122,7 +126,10 @@ class TestSubtrees:
         """Three versions of entries in and around a subtree."""
         for content in "123":
             scribe.commit(
-                *(put(key, content) for key in ("log", "log/a", "log/keep/b", "log-book", "logs", "plan"))
+                *(
+                    put(key, content)
+                    for key in ("log", "log/a", "log/keep/b", "log-book", "logs", "plan")
+                )
             )
         return scribe
 
@@ -131,7 +138,9 @@ class TestSubtrees:
     ) -> None:
         compact(store, written, Subtree("log"), 3)
 
-        assert {key for key in ("log", "log/a", "log/keep/b") if history(store, written, key) != [3]} == set()
+        assert {
+            key for key in ("log", "log/a", "log/keep/b") if history(store, written, key) != [3]
+        } == set()
         assert {
             key for key in ("log-book", "logs", "plan") if history(store, written, key) != [3, 2, 1]
         } == set()
@@ -188,7 +197,12 @@ class TestSurplus:
         with store.snapshot() as snapshot:
             found = [
                 snapshot.surplus_revision(written.name, subtree, 1)
-                for subtree in (Subtree("logs"), Subtree("log", ("log/a",)), Subtree("", ("log",)), Subtree())
+                for subtree in (
+                    Subtree("logs"),
+                    Subtree("log", ("log/a",)),
+                    Subtree("", ("log",)),
+                    Subtree(),
+                )
             ]
 
         assert found == [None, 3, None, 5]

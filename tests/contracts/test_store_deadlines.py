@@ -1,7 +1,7 @@
 """What time brings: which entries have expired, and when something happens next."""
 
-from datetime import datetime
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -30,7 +30,11 @@ class TestExpiring:
             first = snapshot.expiring(after(30), 2)
             before = snapshot.expiring(after(29.999999), 10)
 
-        assert [(space.owner, entry.key) for space, entry in due] == [("", "a"), ("ada", "b"), ("", "c")]
+        assert [(space.owner, entry.key) for space, entry in due] == [
+            ("", "a"),
+            ("ada", "b"),
+            ("", "c"),
+        ]
         assert [entry.key for _, entry in first] == ["a", "b"]
         assert [entry.key for _, entry in before] == ["a", "b"]
         assert due[0] == (shared.name, shared.newest("a"))

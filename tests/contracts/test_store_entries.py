@@ -28,7 +28,9 @@ class TestNewest:
         scribe.commit(put("plan"))
 
         with store.snapshot() as snapshot:
-            assert set(snapshot.newest(scribe.name, [note("plan"), note("design")])) == {note("plan")}
+            assert set(snapshot.newest(scribe.name, [note("plan"), note("design")])) == {
+                note("plan")
+            }
             assert snapshot.newest(SpaceName("elsewhere"), [note("plan")]) == {}
             assert snapshot.newest(scribe.name, []) == {}
 
@@ -61,7 +63,9 @@ class TestNewest:
         assert newest[note("plan")].value == text("three")
         assert not newest[note("design")].exists
 
-    def test_hundreds_of_entries_are_found_in_one_question(self, store: Store, scribe: Scribe) -> None:
+    def test_hundreds_of_entries_are_found_in_one_question(
+        self, store: Store, scribe: Scribe
+    ) -> None:
         scribe.commit(*(put(f"task/{number}") for number in range(1_200)))
         names = [note(f"task/{number}") for number in range(0, 2_400, 2)]
 
@@ -79,7 +83,10 @@ class TestNewest:
             shared = snapshot.newest(scribe.name, [note("plan")])
             own = snapshot.newest(private.name, [note("plan")])
 
-        assert (shared[note("plan")].value, own[note("plan")].value) == (text("shared"), text("private"))
+        assert (shared[note("plan")].value, own[note("plan")].value) == (
+            text("shared"),
+            text("private"),
+        )
 
 
 class TestValues:
@@ -124,7 +131,10 @@ class TestScan:
 
     def test_a_path_is_a_whole_segment(self, store: Store, scribe: Scribe) -> None:
         scribe.commit(
-            *(put(key) for key in ("a/b", "a/bc", "a/b-c", "a/b/c", "a/b/c/d", "a/b0", "a", "a/c", "A/b"))
+            *(
+                put(key)
+                for key in ("a/b", "a/bc", "a/b-c", "a/b/c", "a/b/c/d", "a/b0", "a", "a/c", "A/b")
+            )
         )
 
         with store.snapshot() as snapshot:
@@ -187,7 +197,10 @@ class TestScan:
             now = snapshot.scan(scribe.name, Scan(revision=2))
             nothing = snapshot.scan(scribe.name, Scan(revision=0))
 
-        assert [(entry.key, entry.value) for entry in before] == [("a", text("old")), ("p/b", text("p/b"))]
+        assert [(entry.key, entry.value) for entry in before] == [
+            ("a", text("old")),
+            ("p/b", text("p/b")),
+        ]
         assert keys(below) == ["p/b"]
         assert keys(now) == ["a", "c"]
         assert nothing == []
@@ -234,7 +247,13 @@ class TestVersions:
             found = [snapshot.version(history.name, note("plan"), number) for number in range(7)]
 
         assert [entry and entry.version for entry in found] == [None, 1, 2, 3, 4, 5, None]
-        assert [entry.value for entry in found if entry] == [text("1"), text("2"), None, text("4"), text("5")]
+        assert [entry.value for entry in found if entry] == [
+            text("1"),
+            text("2"),
+            None,
+            text("4"),
+            text("5"),
+        ]
 
     def test_the_version_of_a_revision_is_found(self, store: Store, history: Scribe) -> None:
         with store.snapshot() as snapshot:

@@ -38,7 +38,9 @@ class _Model:
         for group in groups:
             for commit in group:
                 world = dict(self.worlds[-1])
-                drafts = [each for key, wanted in commit.items() if (each := _draft(world, key, wanted))]
+                drafts = [
+                    each for key, wanted in commit.items() if (each := _draft(world, key, wanted))
+                ]
                 made = self.scribe.stage(*drafts)
                 world.update((entry.key, entry) for entry in made.entries)
                 self.worlds.append(world)
@@ -65,7 +67,9 @@ def _draft(world: World, key: str, wanted: bool) -> Draft | None:
 
 def _below(world: World, path: str) -> list[Entry]:
     return [
-        world[key] for key in sorted(world) if world[key].exists and (not path or is_within(key, path))
+        world[key]
+        for key in sorted(world)
+        if world[key].exists and (not path or is_within(key, path))
     ]
 
 

@@ -111,7 +111,9 @@ class TestAtomicity:
 class TestIsolation:
     """A snapshot shows one moment."""
 
-    def test_a_transaction_reads_what_was_committed_before(self, store: Store, scribe: Scribe) -> None:
+    def test_a_transaction_reads_what_was_committed_before(
+        self, store: Store, scribe: Scribe
+    ) -> None:
         scribe.commit(put("a"))
 
         with store.transaction() as transaction, store.snapshot() as snapshot:
@@ -156,7 +158,9 @@ class TestIsolation:
             with store.snapshot() as second:
                 scribe.commit(put("c"))
                 with store.snapshot() as third:
-                    found = [keys(each.scan(scribe.name, Scan())) for each in (third, second, first)]
+                    found = [
+                        keys(each.scan(scribe.name, Scan())) for each in (third, second, first)
+                    ]
 
         assert found == [["a", "b", "c"], ["a", "b"], ["a"]]
 

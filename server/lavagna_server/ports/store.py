@@ -90,6 +90,7 @@ class Changes:
     commits: list[Commit] = field(default_factory=list[Commit])
     """In revision order per space. Their entries become versions, and the newest version of each entry."""
     activations: list[Activation] = field(default_factory=list[Activation])
+    """Of one that is stored already, what fired it stays as it was: trigger, entry, binding, cause and limits."""
     edges: list[tuple[EdgeId, bool]] = field(default_factory=list[tuple[EdgeId, bool]])
     """True adds the edge, False removes it."""
     saved: list[Record] = field(default_factory=list[Record])

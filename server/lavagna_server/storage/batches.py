@@ -12,8 +12,30 @@ from lavagna_server.storage import tables
 from lavagna_server.storage.prepared import Prepared
 from lavagna_server.storage.rows import Cells
 
-Upsert: TypeAlias = Callable[[Table, Sequence[str]], Insert]
-"""Makes an insert that replaces the row with the same values in the named columns; each database has its own."""
+Upsert: TypeAlias = Callable[[Table, Sequence[str], Sequence[str]], Insert]
+"""Makes an insert into a table that, where a row has the same values in the first columns, replaces the second; each database has its own."""
+
+_MOVES = [
+    "state",
+    "is_open",
+    "rating",
+    "descent",
+    "not_before",
+    "start_by",
+    "due_by",
+    "attempt",
+    "fence",
+    "lease_holder",
+    "lease_nonce",
+    "lease_expires_at",
+    "lease_duration",
+    "lease_ends_at",
+    "reason",
+    "finished_at",
+    "completed_revision",
+    "holder",
+]
+"""What changes of an activation; the indexes by what fired it are spared."""
 
 
 class Batch:
@@ -35,9 +57,11 @@ class Batches:
     """Every statement that writes a group, in the words of one database."""
 
     def __init__(self, dialect: Dialect, upsert: Upsert) -> None:
-        def upserting(table: Table, *key: str) -> Batch:
-            names = [column.name for column in table.c if column.name != "id"]
-            return Batch(upsert(table, key or _key(table)), dialect, names)
+        def upserting(table: Table, key: Sequence[str] = (), moves: Sequence[str] = ()) -> Batch:
+            columns = [column.name for column in table.c if column.name != "id"]
+            key = key or _key(table)
+            rest = moves or [name for name in columns if name not in key]
+            return Batch(upsert(table, key, rest), dialect, columns)
 
         def inserting(table: Table) -> Batch:
             return Batch(insert(table), dialect, [column.name for column in table.c])
@@ -50,11 +74,11 @@ class Batches:
                 key,
             )
 
-        self.spaces = upserting(tables.spaces, "board", "owner")
+        self.spaces = upserting(tables.spaces, key=("board", "owner"))
         self.commits = inserting(tables.commits)
         self.versions = inserting(tables.versions)
         self.heads = upserting(tables.heads)
-        self.activations = upserting(tables.activations)
+        self.activations = upserting(tables.activations, moves=_MOVES)
         self.edges = upserting(tables.edges)
         self.lost_edges = deleting(tables.edges)
         self.requests = upserting(tables.requests)

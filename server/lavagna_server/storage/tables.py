@@ -110,7 +110,15 @@ class Heads(_Row, table=True):
 
     __table_args__ = (
         _partial(
-            "heads_alive", "space", "kind", "key", where="not ended", sqlite_where="ended = 0"
+            "heads_alive",
+            "space",
+            "ended",
+            "kind",
+            "key",
+            "revision",
+            "ordinal",
+            where="not ended",
+            sqlite_where="ended = 0",
         ),
         _partial("heads_expiring", "expires_at", where="expires_at IS NOT NULL"),
         {"sqlite_with_rowid": False},
@@ -178,7 +186,10 @@ class Triggers(_Row, table=True):
 
 
 class Activations(_Row, table=True):
-    """Every firing of a trigger. The indexes of open ones stay small however many have ended."""
+    """Every firing of a trigger. The indexes of open ones stay small however many have ended.
+
+    They hold their own condition as a column too, so that a planner without statistics prefers them.
+    """
 
     __table_args__ = (
         Index("activations_by_root", "space", "root"),
@@ -187,6 +198,7 @@ class Activations(_Row, table=True):
         _partial(
             "activations_agenda",
             "space",
+            "is_open",
             "state",
             "worker",
             "descent",
@@ -197,8 +209,10 @@ class Activations(_Row, table=True):
         _partial(
             "activations_open",
             "space",
+            "is_open",
             "trigger",
             "binding",
+            "number",
             "state",
             where="is_open",
             sqlite_where="is_open = 1",

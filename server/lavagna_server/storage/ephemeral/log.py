@@ -1,4 +1,4 @@
-"""One space in memory: its commits, the versions of its entries, and its activations."""
+"""One space in memory: its commits, and the versions of its entries."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from lavagna_server.domain.agenda import Activation, ActivationFilter
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Space
 from lavagna_server.domain.keys import is_within
 from lavagna_server.ports.store import Subtree
+from lavagna_server.storage.ephemeral.agenda import Agenda
 from lavagna_server.storage.ephemeral.shards import Shards
 
 
@@ -28,10 +28,7 @@ class Log:
     """Kind and key of every entry, sorted."""
     mortal: Shards[EntryId, Entry] = field(default_factory=Shards[EntryId, Entry])
     """The entries that exist and will expire."""
-    activations: Shards[int, Activation] = field(default_factory=Shards[int, Activation])
-    """By number."""
-    open: Mapping[int, Activation] = field(default_factory=dict[int, Activation])
-    """Those of which something may still come."""
+    agenda: Agenda = field(default_factory=Agenda)
 
     def as_of(self, entry: EntryId, revision: int) -> Entry | None:
         """The version that was newest at a revision, also when that is an end."""
@@ -68,15 +65,6 @@ class Log:
         for name in names:
             insort(order, name)
         return tuple(order)
-
-    def moved(self, activations: Mapping[int, Activation]) -> Log:
-        """The log with activations as they have become."""
-        still_open = {**self.open, **activations}
-        return replace(
-            self,
-            activations=self.activations.edited(activations),
-            open={number: each for number, each in still_open.items() if each.state.is_open},
-        )
 
     def compacted(self, subtree: Subtree, horizon: int) -> Log:
         """The log without the versions that were superseded by `horizon`."""
@@ -119,28 +107,6 @@ class Log:
                 is_within(entry.key, path) for path in subtree.without
             ):
                 yield entry
-
-    def matching(self, where: ActivationFilter) -> Iterator[Activation]:
-        """The activations that are meant, the newest first."""
-        for number in self._candidates(where):
-            activation = self.activations[number]
-            if where.fired_after is not None and activation.fired_at <= where.fired_after:
-                return  # numbers and times of firing rise together
-            if where.includes(activation):
-                yield activation
-
-    def _candidates(self, where: ActivationFilter) -> Iterable[int]:
-        if where.states and all(state.is_open for state in where.states):
-            return sorted(self.open, reverse=True)
-        top = self.space.activations
-        if where.below_number:
-            top = min(top, where.below_number - 1)
-        # A chain's first activation is its oldest.
-        return (
-            number
-            for number in range(top, max(where.root, 1) - 1, -1)
-            if number in self.activations
-        )
 
 
 def _revision(entry: Entry) -> int:

@@ -72,7 +72,8 @@ class State:
         for name, commits in _grouped(changes.commits, _space_of_commit).items():
             logs[name] = logs[name].committed(commits)
         for name, activations in _grouped(changes.activations, _space_of_activation).items():
-            logs[name] = logs[name].moved({each.id.number: each for each in activations})
+            agenda = logs[name].agenda.moved({each.id.number: each for each in activations})
+            logs[name] = replace(logs[name], agenda=agenda)
         return logs
 
     def _records(self, changes: Changes) -> Mapping[type[Record], Mapping[RecordName, Record]]:

@@ -99,7 +99,7 @@ class View:
 
     def activation(self, activation: ActivationId) -> Activation | None:
         log = self._state.logs.get(activation.space)
-        return log.activations.get(activation.number) if log else None
+        return log.agenda.fired.get(activation.number) if log else None
 
     def activations(
         self, where: ActivationFilter, *, order: Order, limit: int
@@ -113,7 +113,7 @@ class View:
     def _matching(self, where: ActivationFilter) -> Iterator[Activation]:
         for name, log in self._state.logs.items():
             if where.space is None or where.space == name:
-                yield from log.matching(where)
+                yield from log.agenda.matching(where)
 
     def expiring(self, by: datetime, limit: int) -> Sequence[tuple[SpaceName, Entry]]:
         due = [
@@ -176,7 +176,7 @@ def _deadlines(log: Log, after: datetime) -> Iterable[datetime]:
     for entry in log.mortal.values():
         if entry.expires_at is not None:
             yield entry.expires_at
-    for activation in log.open.values():
+    for activation in log.agenda.open.values():
         if activation.lease is not None:
             yield activation.lease.expires_at
         if activation.start_by is not None and activation.state is not ActivationState.LEASED:
