@@ -74,13 +74,7 @@ def parse_json(text: str, *, field: str, limits: Limits) -> Json:
     if _may_be_deep(text, limits.value_depth_max):
         _check_depth(text, field=field, limits=limits)
     try:
-        decoded: Json = json.loads(
-            text,
-            object_pairs_hook=_unique_names,
-            parse_constant=_refuse_constant,
-            parse_float=_finite_float,
-            parse_int=_bounded_integer,
-        )
+        decoded: Json = _DECODER.decode(text)
     except _Refusal as refusal:
         raise Invalid(field, str(refusal)) from None
     except json.JSONDecodeError as error:
@@ -126,7 +120,18 @@ def _bounded_integer(digits: str) -> int:
     return int(digits)
 
 
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_names,
+    parse_constant=_refuse_constant,
+    parse_float=_finite_float,
+    parse_int=_bounded_integer,
+)
+"""Made once: making it takes longer than decoding a small value with it."""
+
+
 def _is_encodable(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
