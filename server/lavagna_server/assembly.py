@@ -22,7 +22,7 @@ from lavagna_server.domain.errors import StartRefused
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.calls import own_call
 from lavagna_server.engine.engine import Engine, EngineOptions
-from lavagna_server.faults import planted
+from lavagna_server.faults import KilledAt, planted
 from lavagna_server.metrics import MetricsPage
 from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.faults import Faults
@@ -52,10 +52,12 @@ class Server:
         engine: Engine,
         rpc: RpcServer,
         clock: Clock,
-        metrics: MetricsPage | None = None,
+        *,
+        faults: Faults,
+        metrics: MetricsPage | None,
     ) -> None:
         self.settings, self.engine, self.clock = settings, engine, clock
-        self._rpc, self._metrics = rpc, metrics
+        self._rpc, self._faults, self._metrics = rpc, faults, metrics
         self.admin_token_path: Path | None = None
         """Where the administrator's token was written, when this start made one."""
 
@@ -64,6 +66,11 @@ class Server:
         """Where it listens."""
         host = self.settings.host
         return f"[{host}]:{self._rpc.port}" if ":" in host else f"{host}:{self._rpc.port}"
+
+    @property
+    def metrics_port(self) -> int:
+        """Where Prometheus finds the metrics; 0 when it does not."""
+        return self._metrics.port if self._metrics is not None else 0
 
     async def start(self) -> None:
         """Begins to answer, with a first board and someone who may keep it.
@@ -82,10 +89,13 @@ class Server:
         except BaseException:
             await self._let_go()
             raise
+        if isinstance(self._faults, KilledAt):
+            self._faults.begin()
         _log.info(
             "started",
             address=self.address,
             trusts_names=self.settings.trusts_names,
+            metrics_port=self.metrics_port,
             sqlite=SQLITE_VERSION,
         )
 
@@ -155,7 +165,7 @@ def build(
         engine, RpcOptions(listen=settings.listen, tls=tls, log_calls=log_calls, registry=registry)
     )
     metrics = MetricsPage(settings.metrics_listen, registry) if settings.metrics_listen else None
-    return Server(settings, engine, rpc, time, metrics)
+    return Server(settings, engine, rpc, time, faults=planted_faults, metrics=metrics)
 
 
 def _store(settings: Settings) -> tuple[Store, bytes]:

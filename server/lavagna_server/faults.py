@@ -22,13 +22,18 @@ POINTS = (
 
 
 class KilledAt:
-    """Ends this process, as `kill -9` would, when it passes a point for the n-th time."""
+    """Ends this process, as `kill -9` would, when it passes a point for the n-th time after `begin`."""
 
     def __init__(self, point: str, count: int) -> None:
         self._point, self._left = point, count
+        self._counts = False
+
+    def begin(self) -> None:
+        """The server is up: what it did to get there does not count."""
+        self._counts = True
 
     def at(self, point: str) -> None:
-        if point != self._point:
+        if not self._counts or point != self._point:
             return
         self._left -= 1
         if self._left == 0:

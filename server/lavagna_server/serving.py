@@ -130,5 +130,8 @@ def _first_command(server: Server) -> str:
 def _write_ready(path: Path, server: Server) -> None:
     # Renamed into place, so that whoever waits for it never reads half of it.
     draft = path.with_name(f"{path.name}.new")
-    draft.write_text(json.dumps({"address": server.address, "pid": os.getpid()}) + "\n")
-    draft.replace(path)
+    try:
+        draft.write_text(json.dumps({"address": server.address, "pid": os.getpid()}) + "\n")
+        draft.replace(path)
+    except OSError as error:
+        raise StartRefused(f"{path} cannot be written: {error.strerror}") from None
