@@ -12,11 +12,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lavagna import Board, Entry
+from lavagna import ActivationState, Board, Entry
 from lavagna_crew.demo.launch import Launch, held
 from lavagna_crew.demo.processes import Processes
 from lavagna_crew.demo.server import Server
 from lavagna_crew.place import Place
+
+SCRIPTED = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
+"""An environment that names no model."""
 
 
 class Transcript(StringIO):
@@ -59,13 +62,23 @@ class Demonstration:
 
     def __init__(self, launch: Launch) -> None:
         self.transcript = Transcript()
-        self.exit_code = asyncio.create_task(held(launch, self.transcript.console))
+        self.running = asyncio.create_task(held(launch, self.transcript.console))
 
     async def end(self) -> int:
-        """The exit code; what was printed explains a failed assertion about it."""
-        code = await self.exit_code
-        print(self.transcript.getvalue())  # noqa: T201 - pytest shows it when the test fails
-        return code
+        """The exit code."""
+        return await self.running
+
+
+@asynccontextmanager
+async def demonstration(launch: Launch) -> AsyncGenerator[Demonstration, None]:
+    """A demonstration that is over when the block is; pytest shows what it said if a test fails."""
+    one = Demonstration(launch)
+    try:
+        yield one
+    finally:
+        one.running.cancel()
+        await asyncio.wait([one.running])
+        print(one.transcript.getvalue())  # noqa: T201 - for the one who looks at a failure
 
 
 @asynccontextmanager
@@ -93,6 +106,29 @@ async def versions(board: Board, pattern: str) -> dict[str, list[Entry]]:
     async for entry in board.entries(pattern, keys_only=True):
         found[entry.key] = [one async for one in board.history(entry.key)][::-1]
     return found
+
+
+def launch(tmp_path: Path, task: str = "lru-cache", **more: object) -> Launch:
+    """A demonstration that plays at once and builds into the test's folder."""
+    options: dict[str, object] = {"pace": 0.0, "environment": SCRIPTED, **more}
+    return Launch(out=tmp_path / "out", task=task, **options)  # type: ignore[arg-type]
+
+
+async def assert_nothing_was_done_twice(board: Board) -> None:
+    """Each attempt, edition, result and verdict was written by an activation of its own, once."""
+    numbers = {"submissions/*": "attempt", "suites/*": "edition"}
+    for pattern, number in numbers.items():
+        for key, written in (await versions(board, pattern)).items():
+            assert [one.value[number] for one in written] == list(range(1, len(written) + 1)), key
+    causes = [
+        (entry.key, entry.cause.activation_id)
+        for written in (await versions(board, "**")).values()
+        for entry in written
+        if entry.cause is not None
+    ]
+    assert len(causes) == len(set(causes))
+    states = {one.state async for one in board.activations.list()}
+    assert states <= {ActivationState.COMPLETED, ActivationState.OBVIATED}
 
 
 def children() -> set[int]:

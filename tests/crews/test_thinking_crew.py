@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lavagna_crew.demo.launch import ACCEPTED, NOT_ACCEPTED, Launch
+from lavagna_crew.demo.launch import ACCEPTED, NOT_ACCEPTED
 from lavagna_crew.models.scripted import Script, script_for
 from tests.crews.openai_server import Act, Fails, OpenAIServer, Says, openai_server
-from tests.crews.stages import Demonstration, board_on, server_on
+from tests.crews.stages import board_on, demonstration, launch, server_on
 
 pytestmark = pytest.mark.slow
 
@@ -57,16 +57,11 @@ async def test_a_crew_that_thinks_over_http_builds_the_program_and_accounts_for_
         server_on(tmp_path / "data") as server,
     ):
         environment = thinking_with(model, tmp_path)
-        demo = Demonstration(
-            Launch(
-                out=tmp_path / "out",
-                task=script.task,
-                target=server.target,
-                board="ours",
-                environment=environment,
-            )
+        asked = launch(
+            tmp_path, script.task, target=server.target, board="ours", environment=environment
         )
-        assert await demo.end() == ACCEPTED
+        async with demonstration(asked) as demo:
+            assert await demo.end() == ACCEPTED
         async with board_on(server, "ours") as board:
             usage = {one.value["turn"]: one.value async for one in board.entries("usage/**")}
             presence = (await board.get("crew/ceo")).value
@@ -81,10 +76,10 @@ async def test_a_crew_that_thinks_over_http_builds_the_program_and_accounts_for_
     calls, prompt = len(usage) + 2, 100 * len(usage) + 7
     spent = rf"thinker; {prompt:,} prompt and [\d,]+ completion tokens in {calls} calls, \$0\.00"
     await demo.transcript.match(spent)
-    asked = {turn_of(one): one["messages"][1]["content"] for one in model.questions[2:]}
-    assert "AssertionError: 2 != 1" in asked["programmer/cache/repair-1-1"]
-    assert "class LRUCache" in asked["programmer/simulate/build"]
-    assert "class LRUCache" not in asked["tester/simulate/suite-1"]
+    words = {turn_of(one): one["messages"][1]["content"] for one in model.questions[2:]}
+    assert "AssertionError: 2 != 1" in words["programmer/cache/repair-1-1"]
+    assert "class LRUCache" in words["programmer/simulate/build"]
+    assert "class LRUCache" not in words["tester/simulate/suite-1"]
 
 
 async def test_a_model_that_refuses_ends_the_demonstration_with_the_remedy(tmp_path: Path) -> None:
@@ -93,10 +88,9 @@ async def test_a_model_that_refuses_ends_the_demonstration_with_the_remedy(tmp_p
 
     async with openai_server(answer=refuse) as model:
         environment = thinking_with(model, tmp_path, LAVAGNA_MODEL="thinker")
-        demo = Demonstration(
-            Launch(out=tmp_path / "out", task="a new task", environment=environment)
-        )
-        assert await demo.end() == NOT_ACCEPTED
+        words = launch(tmp_path, "a new task", environment=environment)
+        async with demonstration(words) as demo:
+            assert await demo.end() == NOT_ACCEPTED
 
     said = demo.transcript.getvalue()
     assert "came to rest without a verdict" in said

@@ -71,9 +71,38 @@ class Stuck(Exception):
     """The crew came to rest without a verdict."""
 
 
-def run(launch: Launch, *, console: Console | None = None) -> int:
-    """Holds the demonstration, and gives the exit code of the command."""
+def run(  # noqa: PLR0913 - options, each with a default
+    task: str | None,
+    out: Path,
+    target: str | None = None,
+    board: str | None = None,
+    *,
+    token: str | None = None,
+    tls_ca: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    data_dir: Path | None = None,
+    pace: float = 1.0,
+    console: Console | None = None,
+) -> int:
+    """Holds the demonstration that `Launch` describes, and gives the exit code of the command.
+
+    0: the CEO accepted the program; 1: it did not, or the crew could not go on; 2: the task or the
+    folder will not do; 130: interrupted.
+    """
     console = console or Console()
+    launch = Launch(
+        out=out,
+        task=task,
+        target=target,
+        board=board,
+        token=token,
+        tls_ca=tls_ca,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        data_dir=data_dir,
+        pace=pace,
+    )
     try:
         return asyncio.run(held(launch, console))
     except (KeyboardInterrupt, asyncio.CancelledError):

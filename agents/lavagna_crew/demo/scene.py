@@ -114,7 +114,7 @@ class Scene:
             return "the server is away"
         if not self.complete:
             up = [member for member in self.members if self.is_up(member)]
-            return f"{len(up)} of {len(self.members)} agents are up" if up else "the server starts"
+            return f"{len(up)} of {len(self.members)} agents are up" if up else "everybody starts"
         deeds = [f"{who} {', '.join(deeds)}" for who, deeds in self.awake.items()]
         return f"still: {'; '.join(deeds)}" if deeds else "nobody is awake"
 

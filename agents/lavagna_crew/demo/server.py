@@ -59,7 +59,8 @@ class Server:
             await _unanswered(self.target)
             child = await self.start()
             tell(f"starts the server again, process {child.process.pid}, on the same data")
-        raise ServerFailed(f"the server died {RESTARTS_MAX} times")
+        said = self.child.last_words() if self.child else ""
+        raise ServerFailed(f"the server died {RESTARTS_MAX} times\n{said}")
 
     async def ready(self, place: Place) -> None:
         """Waits until it answers.

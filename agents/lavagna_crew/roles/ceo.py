@@ -10,7 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, texts
 from lavagna_crew.records import Remark, Report, Review, Verdict
-from lavagna_crew.terms import ROUNDS_MAX, TRIES_MAX, WORK
+from lavagna_crew.terms import GRACE_SECONDS, ROUNDS_MAX, TRIES_MAX, WORK
 
 ROLE = (
     f"{wording.HOUSE} You are the CEO. You turn what a person asks for into a goal that can be "
@@ -72,7 +72,7 @@ HOPELESS = (
 
 def ceo(name: str, mind: Mind) -> Agent:
     """The CEO of a crew."""
-    agent, does = Agent(name), CEO(mind)
+    agent, does = Agent(name, grace_seconds=GRACE_SECONDS), CEO(mind)
     agent.on(keys.REQUEST, reads=[keys.GOAL], when="!('goal' in board)", limits=WORK)(does.set_goal)
     agent.on(keys.REPORT, reads=[keys.VERDICT], when=STALE, limits=WORK)(does.judge)
     agent.on("results/{task}", reads=[keys.VERDICT], when=HOPELESS, limits=WORK)(does.give_up)

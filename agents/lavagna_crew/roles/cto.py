@@ -10,7 +10,7 @@ from lavagna_crew.mind import Mind
 from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.records import Design, Task
-from lavagna_crew.terms import WORK
+from lavagna_crew.terms import GRACE_SECONDS, WORK
 
 ROLE = (
     f"{wording.HOUSE} You are the CTO. You design the program and split the work into tasks that "
@@ -55,7 +55,7 @@ DESIGN = Shape(
 
 def cto(name: str, mind: Mind) -> Agent:
     """The CTO of a crew."""
-    agent, does = Agent(name), CTO(mind)
+    agent, does = Agent(name, grace_seconds=GRACE_SECONDS), CTO(mind)
     agent.on(keys.GOAL, reads=[keys.DESIGN], when="!('design' in board)", limits=WORK)(does.design)
     return agent
 

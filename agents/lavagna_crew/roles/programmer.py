@@ -10,7 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, suite_file, texts
 from lavagna_crew.records import Objection, Result, Review, Submission
-from lavagna_crew.terms import PROGRAMMERS, TRIES_MAX, WORK
+from lavagna_crew.terms import GRACE_SECONDS, PROGRAMMERS, TRIES_MAX, WORK
 
 ROLE = (
     f"{wording.HOUSE} You are a programmer. You write the files of one task, as its brief says. "
@@ -61,7 +61,7 @@ CRITICISED = "entry.value.attempt == board['submissions/' + bind.task].attempt"
 
 def programmer(name: str, mind: Mind) -> Agent:
     """A programmer of a crew; any number of them race for the work of their team."""
-    agent, does = Agent(name, teams=[PROGRAMMERS]), Programmer(mind)
+    agent, does = Agent(name, teams=[PROGRAMMERS], grace_seconds=GRACE_SECONDS), Programmer(mind)
     agent.on(
         "tasks/{task}",
         reads=["results/*", "submissions/{task}"],

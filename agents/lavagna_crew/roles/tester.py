@@ -11,7 +11,7 @@ from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import plan, suite_file, texts
 from lavagna_crew.records import FailedTest, Objection, Outcome, Report, Result, Suite
 from lavagna_crew.sandbox.suites import SuiteRun, run_suite
-from lavagna_crew.terms import WORK
+from lavagna_crew.terms import GRACE_SECONDS, WORK
 
 ROLE = (
     f"{wording.HOUSE} You are the tester. You write the tests of one task from its brief, with "
@@ -50,7 +50,7 @@ COMPLETE = (
 
 def tester(name: str, mind: Mind) -> Agent:
     """The tester of a crew. Its own writes wake it: what it runs next depends on them."""
-    agent, does = Agent(name, concurrency=3), Tester(mind)
+    agent, does = Agent(name, concurrency=3, grace_seconds=GRACE_SECONDS), Tester(mind)
     agent.on(
         "tasks/{task}",
         reads=["suites/{task}"],
