@@ -7,11 +7,13 @@ from lavagna_cli.commands import (
     activations,
     agents,
     boards,
+    demo,
     exporting,
     history,
     importing,
     reading,
     regions,
+    serving,
     triggers,
     trying,
     watching,
@@ -19,7 +21,7 @@ from lavagna_cli.commands import (
 )
 from lavagna_cli.frame import frame
 
-_SINGLE = (writing, reading, history, watching, trying, exporting, importing)
+_SINGLE = (serving, demo, writing, reading, history, watching, trying, exporting, importing)
 _GROUPS = (
     ("triggers", triggers.app, COORDINATION, "The standing preconditions that wake agents."),
     ("activations", activations.app, COORDINATION, "The work that triggers fired."),

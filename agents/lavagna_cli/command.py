@@ -25,6 +25,8 @@ Body = Callable[Concatenate[Invocation, P], Awaitable[None] | None]
 class Scope(Enum):
     """Which of the shared options a command takes."""
 
+    NONE = ()
+    """A command that answers in its own way."""
     LOCAL = ("output",)
     """A command of this machine; it calls no server."""
     BOARD = tuple(name for name in options.NAMES if name != "private")
@@ -75,9 +77,10 @@ def _entry_point(body: Body[P], scope: Scope) -> Callable[..., None]:
 
     def entry_point(ctx: typer.Context, **arguments: object) -> None:
         own = Options(**{name: arguments.pop(name) for name in scope.value})  # type: ignore[arg-type]
-        chosen = own.over(_before_the_command(ctx)).over(options.from_environment())
-        _require_in_scope(ctx, chosen, scope)
-        invocation = Invocation(chosen, Screen(chosen.output))
+        said = own.over(_before_the_command(ctx))
+        _require_in_scope(ctx, said, scope)
+        chosen = said.over(options.from_environment())
+        invocation = Invocation(chosen, said, Screen(chosen.output))
         with report.errors_reported(chosen.output):
             _run(body, invocation, arguments)
             invocation.screen.flush()
@@ -102,9 +105,11 @@ def _before_the_command(ctx: typer.Context) -> Options:
     return said if isinstance(said, Options) else Options()
 
 
-def _require_in_scope(ctx: typer.Context, chosen: Options, scope: Scope) -> None:
-    if chosen.private and "private" not in scope.value:
-        raise typer.BadParameter(f"--private means nothing to `{ctx.command_path}`.")
+def _require_in_scope(ctx: typer.Context, said: Options, scope: Scope) -> None:
+    for name in options.NAMES:
+        if getattr(said, name) and name not in scope.value:
+            option = name.replace("_", "-")
+            raise typer.BadParameter(f"--{option} means nothing to `{ctx.command_path}`.")
 
 
 def _signature(body: Body[...], scope: Scope) -> inspect.Signature:

@@ -26,7 +26,7 @@ def keys(ctx: typer.Context, incomplete: str) -> list[str]:
 async def _keys(said: Options, incomplete: str) -> list[str]:
     parent = incomplete.rpartition("/")[0]
     found: list[str] = []
-    invocation = Invocation(said, Screen(Format.TEXT))
+    invocation = Invocation(said, said, Screen(Format.TEXT))
     async with asyncio.timeout(_PATIENCE_SECONDS), invocation.board(_ONE_TRY) as board:
         async for entry in board.entries(f"{parent}/**" if parent else "", keys_only=True):
             if entry.key.startswith(incomplete):

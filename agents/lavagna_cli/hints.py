@@ -3,7 +3,7 @@
 from lavagna import errors
 
 _BY_REASON = {
-    "VERSION_REQUIRED": "Pass --expect with the version you saw, or --overwrite to replace it unseen.",
+    "VERSION_REQUIRED": "Here that is --expect VERSION or --overwrite.",
     "COMPACTED": "That history was given up; ask for a later revision.",
     "FUTURE_REVISION": "Ask for a revision that exists, or leave it out for the newest.",
     "EPOCH_CHANGED": "The board was restored from a backup; start anew, without the old token.",

@@ -19,6 +19,9 @@ class Invocation:
     """What a command is given to work with."""
 
     options: Options
+    """What holds, from the command line and the environment."""
+    said: Options
+    """What the command line alone says."""
     screen: Screen
 
     @property

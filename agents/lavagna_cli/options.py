@@ -73,7 +73,7 @@ class Options:
     tls_cert: Annotated[
         Path | None,
         typer.Option(
-            help="Your client certificate. [dim]$LAVAGNA_TLS_CERT[/]",
+            help="Your client certificate. [dim]$LAVAGNA_CLIENT_CERT[/]",
             metavar="FILE",
             rich_help_panel=_CONNECTION,
         ),
@@ -81,7 +81,7 @@ class Options:
     tls_key: Annotated[
         Path | None,
         typer.Option(
-            help="The key of your client certificate. [dim]$LAVAGNA_TLS_KEY[/]",
+            help="The key of your client certificate. [dim]$LAVAGNA_CLIENT_KEY[/]",
             metavar="FILE",
             rich_help_panel=_CONNECTION,
         ),
@@ -114,7 +114,10 @@ NAMES = tuple(field.name for field in fields(Options))
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
-    """The options that the environment sets; an empty variable is unset."""
+    """The options that the environment sets; an empty variable is unset.
+
+    The client's certificate is not `LAVAGNA_TLS_CERT`, because that is the server's.
+    """
 
     def text(name: str) -> str | None:
         return environ.get(f"LAVAGNA_{name}") or None
@@ -129,6 +132,6 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         agent=text("AGENT"),
         token=text("TOKEN"),
         tls_ca=path("TLS_CA"),
-        tls_cert=path("TLS_CERT"),
-        tls_key=path("TLS_KEY"),
+        tls_cert=path("CLIENT_CERT"),
+        tls_key=path("CLIENT_KEY"),
     )

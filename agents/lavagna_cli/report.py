@@ -39,13 +39,15 @@ class Complaint:
     reason: str
     message: str
     hint: str = ""
+    aside: str = ""
+    """What people want to see besides; programs find it in the details."""
     details: dict[str, Document] = field(default_factory=dict[str, Document])
     """What only some errors have, for programs."""
 
     def line(self) -> str:
         """The error and what to do next, on one line; the message's own text made harmless."""
-        parts = [self.message.strip().rstrip("."), self.hint.strip()]
-        return values.printable(". ".join(part for part in parts if part)).strip()
+        parts = [part.strip().rstrip(".") for part in (self.message, self.aside, self.hint)]
+        return values.printable(". ".join(part for part in parts if part))
 
     def document(self) -> Document:
         """The error as a JSON object."""
@@ -127,10 +129,10 @@ def _usage_message(error: Exception) -> str | None:
 
 def _from_the_board(error: errors.LavagnaError) -> Complaint:
     code = next((c for family, c in _FAMILIES if isinstance(error, family)), ExitCode.UNEXPECTED)
-    message = error.message
     details: dict[str, Document] = {"metadata": error.metadata}
+    aside = ""
     if isinstance(error, errors.Conflict):
-        message += _found(error)
+        aside = _found(error)
         details["failed"] = [_failed(each) for each in error.failed]
         details["current"] = documents.entry(error.current) if error.current else None
     elif isinstance(error, errors.Invalid):
@@ -138,18 +140,17 @@ def _from_the_board(error: errors.LavagnaError) -> Complaint:
     elif isinstance(error, errors.Exhausted):
         details["retry_after"] = error.retry_after
     hint = " ".join(getattr(error, "__notes__", ())) or hints.for_error(error)
-    return Complaint(code, error.reason, message, hint, details)
+    return Complaint(code, error.reason, error.message, hint, aside, details)
 
 
 def _found(conflict: errors.Conflict) -> str:
-    """What the first failed condition found, so that the loser can decide again."""
+    """The value that the first failed condition found, so that the loser can decide again."""
     current = conflict.current
     if current is None:
         return ""
-    found = f". It is now at version {current.version}, {current.change} by {current.author}"
     if not current.exists:
-        return found
-    return f"{found}: {values.shortened(values.shown(current), _VALUE_LENGTH_MAX)}"
+        return f"It was {current.change}"
+    return f"Its value is now {values.shortened(values.shown(current), _VALUE_LENGTH_MAX)}"
 
 
 def _failed(failed: FailedCondition) -> Document:

@@ -15,6 +15,7 @@ from rich.text import Text
 from lavagna import ChangeType
 from lavagna_cli.jsontext import Document, dumped
 from lavagna_cli.options import Format
+from lavagna_cli.values import shortened
 
 CHANGE_STYLES = {
     ChangeType.CREATED: "green",
@@ -26,7 +27,10 @@ CHANGE_STYLES = {
 """The colour of each type of change, the same in every command."""
 
 _WIDTH_WHEN_PIPED = 1_000_000
-"""Nothing is cut short in a pipe, because a program reads it."""
+"""A table in a pipe wraps nothing; only what fills the rest of a line is cut short."""
+
+_FILLING_LENGTH_MAX = 200
+"""A table is for people; bare text and JSON have everything in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Column:
     style: str = ""
     right: bool = False
     fills: bool = False
-    """Takes the room that is left, and is cut short there."""
+    """Takes the room that is left, and is cut short there; bare text has it in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class Screen:
             for row in rows.rows:
                 self.raw("\t".join(str(cell) for cell in row).encode() + b"\n")
         elif rows.rows:
-            self.out.print(_table(rows))
+            self._table(rows)
         else:
             self.remark(rows.nothing)
 
@@ -112,6 +116,15 @@ class Screen:
         if not self.is_json:
             self.err.print(Text(remark, "dim"), soft_wrap=True)
 
+    def _table(self, rows: Rows) -> None:
+        if self.is_terminal:
+            self.out.print(_table(rows))
+            return
+        with self.out.capture() as printed:
+            self.out.print(_table(rows))
+        for line in printed.get().splitlines():
+            self.raw(line.rstrip().encode() + b"\n")
+
     def flush(self) -> None:
         """Hands everything printed to the operating system, so that a failure shows now."""
         sys.stdout.flush()
@@ -135,5 +148,12 @@ def _table(rows: Rows) -> Table:
             no_wrap=column.fills,
         )
     for row in rows.rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        cells = zip(rows.columns, row, strict=True)
+        table.add_row(*(_cell(column, content) for column, content in cells))
     return table
+
+
+def _cell(column: Column, content: str | Text) -> Text:
+    if isinstance(content, Text):
+        return content
+    return Text(shortened(content, _FILLING_LENGTH_MAX) if column.fills else content)

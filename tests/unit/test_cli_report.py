@@ -34,7 +34,7 @@ def entry(**fields: object) -> Entry:
 def conflict(current: Entry | None) -> errors.Conflict:
     """A conflict that found this entry."""
     return errors.Conflict(
-        "plan/goal is not at version 3",
+        "plan/goal is at version 4, written by bob, not 3",
         reason="STALE_VERSION",
         failed=[FailedCondition("plan/goal", current, "expected version 3")],
     )
@@ -71,19 +71,19 @@ def test_each_family_has_its_exit_code(error: Exception, code: ExitCode) -> None
 def test_a_conflict_tells_the_version_the_author_and_the_value() -> None:
     line = complaint_about(conflict(entry())).line()
 
-    assert "It is now at version 4, updated by bob" in line
-    assert '{"status": "taken"}' in line
+    assert "is at version 4, written by bob" in line
+    assert 'Its value is now {"status": "taken"}' in line
     assert "pass --expect 4" in line
 
 
 def test_a_conflict_with_something_deleted_tells_that() -> None:
     gone = entry(change=ChangeType.DELETED, value=None, json_text=None)
 
-    assert "now at version 4, deleted by bob" in complaint_about(conflict(gone)).line()
+    assert "It was deleted. " in complaint_about(conflict(gone)).line()
 
 
 def test_a_conflict_with_nothing_says_to_look_again() -> None:
-    assert complaint_about(conflict(None)).line().endswith("Look again, then decide.")
+    assert complaint_about(conflict(None)).line().endswith(". Look again, then decide")
 
 
 def test_a_huge_value_is_cut_short_in_the_line_and_whole_in_json() -> None:
@@ -137,7 +137,7 @@ def test_what_a_command_adds_to_an_error_is_what_to_do_next() -> None:
     error = conflict(entry())
     error.add_note("That was line 17.")
 
-    assert complaint_about(error).line().endswith("That was line 17.")
+    assert complaint_about(error).line().endswith(". That was line 17")
 
 
 def test_an_unexpected_error_says_how_to_see_more(

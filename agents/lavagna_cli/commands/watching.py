@@ -1,6 +1,7 @@
 """watch and wait: the commands that follow a board as it changes."""
 
 from datetime import timedelta
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -158,6 +159,6 @@ async def wait(
         except TimeoutError:
             raise TimedOut(
                 f"The condition did not hold within {spelt(patience or timedelta())}.",
-                hint=f"See why with `lavagna try --on {on!r} --when {condition!r}`.",
+                hint=f"See why: lavagna try --on {quote(on)} --when {quote(condition)}",
             ) from None
     invocation.screen.done(documents.of(met), bare=met.key, remark=values.printable(met.key))

@@ -1,0 +1,1 @@
+"""The command line against a server, both as processes of their own."""
