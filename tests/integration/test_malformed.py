@@ -237,3 +237,23 @@ async def test_what_is_too_large_for_any_request_is_refused_and_the_next_one_ans
     assert "value_bytes_max" in refused.message
     assert beyond.code is CODE.RESOURCE_EXHAUSTED  # gRPC's own bound: nothing of it was read
     assert after.code is CODE.NOT_FOUND
+
+
+@pytest.mark.guarantee("S3")
+@pytest.mark.parametrize("append_first", [True, False])
+async def test_a_key_that_an_append_makes_cannot_be_written_by_the_same_commit(
+    wire: Wire, append_first: bool
+) -> None:
+    value = entries_pb2.Value(json="1")
+    made = f"log/{1:012d}-00{int(not append_first)}"
+    changes = [
+        entries_pb2.Change(key="log", append=entries_pb2.Append(value=value)),
+        entries_pb2.Change(key=made, put=entries_pb2.Put(value=value), overwrite=True),
+    ]
+    if not append_first:
+        changes.reverse()
+    request = entries_pb2.CommitRequest(board=BOARD, changes=changes)
+    outcome = await wire.call("/lavagna.v1.Entries/Commit", request, agent="mallory")
+
+    assert (outcome.code, outcome.fields) == (CODE.INVALID_ARGUMENT, ["changes[1].key"])
+    assert "twice" in outcome.message

@@ -8,7 +8,7 @@ a claim) has its place in `_POLICIES`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -112,6 +112,7 @@ def decide(
     written = [
         draft.written(change, f"{field}[{index}]", index) for index, change in enumerate(changes)
     ]
+    _check_distinct(written, field)
     if not written:
         return Plan(succeeded=not failed, commit=None, failed=failed)
     commit = Commit(
@@ -136,6 +137,15 @@ def _check_writer(regions: Regions, change: Change, caller: Caller) -> None:
     raise NotAWriter(change.id.key, region=region.path, agent=caller.agent)
 
 
+def _check_distinct(written: Sequence[tuple[Entry | None, Entry]], field: str) -> None:
+    """No entry may have two versions in one commit; a key that an append makes can be another change's."""
+    seen: set[EntryId] = set()
+    for index, (_, entry) in enumerate(written):
+        if entry.id in seen:
+            raise Invalid(f"{field}[{index}].key", f"{entry.key} is changed twice in one commit")
+        seen.add(entry.id)
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """A commit in the making."""
@@ -154,6 +164,7 @@ class _Draft:
         """The version that the change replaces, and the one that it makes."""
         if change.operation is Operation.APPEND:
             change = self._appended(change, field, ordinal)
+            _check_writer(self.state.regions, change, self.caller)
         region = self.state.regions.of(change.id.key)
         before = self.state.newest(change.id)
         _POLICIES[region.policy if region else Policy.GUARDED](change, before)
