@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lavagna_crew.records import FailedTest, Goal, Task
 
-FAILURES_MAX = 6
-"""As many failures as a programmer can use at a time."""
-
 HOUSE = (
     "You work in a crew that builds a small Python program together. The program runs on Python "
     "3.11 with nothing but the standard library. All of its files lie in one folder, and import "
@@ -51,9 +48,9 @@ def files(title: str, contents: Mapping[str, str]) -> str:
 
 def failures(failed: Sequence[FailedTest]) -> str:
     """Tests that failed."""
-    shown = [f"### {one['test']}\n```\n{one['text']}\n```" for one in failed[:FAILURES_MAX]]
-    more = len(failed) - len(shown)
-    return section("Failed tests", *shown, f"… and {more} more." if more > 0 else "")
+    return section(
+        "Failed tests", *(f"### {one['test']}\n```\n{one['text']}\n```" for one in failed)
+    )
 
 
 def bullets(lines: Iterable[str]) -> list[str]:

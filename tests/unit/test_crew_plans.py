@@ -61,6 +61,13 @@ def test_a_design_that_cannot_be_built_is_sent_back_with_the_reason(
     assert fault in " ".join(faults_of(reply(*tasks)))
 
 
+def test_a_brief_that_is_a_book_is_sent_back() -> None:
+    design = reply(("a", ["a.py"], ()))
+    design["tasks"][0]["brief"] = "word " * 5_000
+
+    assert list(faults_of(design)) == ["the brief of 'a' is longer than 8000 characters"]
+
+
 @pytest.mark.parametrize("file", ["../a.py", "a/b.py", "/etc/a.py", "a.txt", "A.py", "a.py\n"])
 def test_a_file_outside_the_programs_folder_is_refused(file: str) -> None:
     outcome = DESIGN.judge(reply(("a", [file], [])))

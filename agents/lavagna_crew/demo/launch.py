@@ -19,7 +19,7 @@ from lavagna_crew.demo.delivery import FolderTaken, check_folder, collected, del
 from lavagna_crew.demo.processes import Processes
 from lavagna_crew.demo.scene import Happening, Scene
 from lavagna_crew.demo.server import Server, ServerFailed
-from lavagna_crew.demo.summary import lost_work, summary
+from lavagna_crew.demo.summary import summary, why_stuck
 from lavagna_crew.demo.view import View, view_of
 from lavagna_crew.models.choice import Choice, choose
 from lavagna_crew.models.errors import NoModel
@@ -211,8 +211,8 @@ class Stage:
                 if asked and self._scene.at_rest:
                     break
         if not self._scene.decided:
-            lost = [f"{one.trigger_id}: {one.reason}" for one in await lost_work(board)]
-            raise Stuck("\n".join(["the crew came to rest without a verdict", *lost]))
+            why = await why_stuck(board)
+            raise Stuck("\n".join(["the crew came to rest without a verdict", *why]))
 
     async def _look(self, board: Board) -> None:
         """Looks at the agenda again and again, for the view alone; never returns."""

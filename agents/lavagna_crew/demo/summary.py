@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lavagna import Activation, ActivationState, Board
+from lavagna import ActivationState, Board
 from lavagna_crew.demo.delivery import Program
 from lavagna_crew.demo.scene import Scene
 from lavagna_crew.sandbox.suites import SuiteRun
@@ -13,9 +13,18 @@ LOST = (ActivationState.DEAD, ActivationState.OVERRUN, ActivationState.EXPIRED)
 """How activations end that did not do what they were fired for."""
 
 
-async def lost_work(board: Board) -> list[Activation]:
-    """The activations that were given up."""
-    return [one async for one in board.activations.list(states=LOST)]
+async def why_stuck(board: Board) -> list[str]:
+    """What keeps a crew from going on: work that was given up, conditions that cannot be evaluated."""
+    lost = [
+        f"{one.trigger_id} {one.key}: {one.reason}"
+        async for one in board.activations.list(states=LOST)
+    ]
+    broken = [
+        f"{one.id}: {one.statistics.last_error}"
+        async for one in board.triggers.list()
+        if one.statistics.errors
+    ]
+    return [*lost, *broken]
 
 
 async def summary(

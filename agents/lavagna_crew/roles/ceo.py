@@ -10,7 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, texts
 from lavagna_crew.records import Remark, Report, Review, Verdict
-from lavagna_crew.terms import GRACE_SECONDS, ROUNDS_MAX, TRIES_MAX, WORK
+from lavagna_crew.terms import GRACE_SECONDS, ROUNDS_MAX, TRIES_MAX, WORK, shortened
 
 ROLE = (
     f"{wording.HOUSE} You are the CEO. You turn what a person asks for into a goal that can be "
@@ -105,14 +105,17 @@ class CEO:
         reply = thought.value
         final = reply["accepted"] or report["round"] >= ROUNDS_MAX
         verdict = Verdict(
-            accepted=reply["accepted"], final=final, reason=reply["reason"], round=report["round"]
+            accepted=reply["accepted"],
+            final=final,
+            reason=shortened(reply["reason"]),
+            round=report["round"],
         )
         remarks: Sequence[Remark] = () if final else reply["remarks"]
         reviews = {
             keys.review(remark["task"]): Review(
                 round=report["round"],
                 attempt=report["attempts"][remark["task"]],
-                remark=remark["remark"],
+                remark=shortened(remark["remark"]),
             )
             for remark in remarks
         }

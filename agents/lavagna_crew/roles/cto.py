@@ -10,7 +10,7 @@ from lavagna_crew.mind import Mind
 from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.records import Design, Task
-from lavagna_crew.terms import GRACE_SECONDS, WORK
+from lavagna_crew.terms import BRIEF_CHARACTERS_MAX, GRACE_SECONDS, WORK, shortened
 
 ROLE = (
     f"{wording.HOUSE} You are the CTO. You design the program and split the work into tasks that "
@@ -80,7 +80,7 @@ class CTO:
         thought = await self._mind.think(work, prompt)
         replies = thought.value["tasks"]
         design = Design(
-            summary=thought.value["summary"], tasks=[reply["name"] for reply in replies]
+            summary=shortened(thought.value["summary"]), tasks=[reply["name"] for reply in replies]
         )
         tasks = {keys.task(reply["name"]): _task(reply) for reply in replies}
         return {keys.DESIGN: design, **tasks, **thought.usage}
@@ -104,6 +104,11 @@ def faults_of(reply: Mapping[str, Any]) -> Sequence[str]:
     faults = [f"two tasks are called {name!r}" for name in _repeated(names)]
     faults += [f"two tasks write {file!r}" for file in _repeated(files)]
     faults += [f"{file!r} is a test" for file in files if file.startswith("test_")]
+    faults += [
+        f"the brief of {task['name']!r} is longer than {BRIEF_CHARACTERS_MAX} characters"
+        for task in tasks
+        if len(task["brief"]) > BRIEF_CHARACTERS_MAX
+    ]
     faults += [
         f"{task['name']!r} builds on {other!r}, which is no task"
         for task in tasks

@@ -10,7 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, suite_file, texts
 from lavagna_crew.records import Objection, Result, Review, Submission
-from lavagna_crew.terms import GRACE_SECONDS, PROGRAMMERS, TRIES_MAX, WORK
+from lavagna_crew.terms import GRACE_SECONDS, PROGRAMMERS, TRIES_MAX, WORK, shortened
 
 ROLE = (
     f"{wording.HOUSE} You are a programmer. You write the files of one task, as its brief says. "
@@ -117,7 +117,7 @@ class Programmer:
         )
         thought = await self._mind.think(work, prompt)
         if objection := thought.value["objection"]:
-            value = Objection(attempt=attempt, edition=edition, objection=objection)
+            value = Objection(attempt=attempt, edition=edition, objection=shortened(objection))
             return {keys.objection(desk.task): value, **thought.usage}
         return {**desk.submission(thought, attempt=attempt + 1), **thought.usage}
 
@@ -166,7 +166,9 @@ class _Desk:
     def submission(self, thought: Thought, *, attempt: int) -> Mapping[str, Any]:
         """The files of a thought, and the entry that hands them in."""
         files = {file["path"]: file["text"] for file in thought.value["files"]}
-        handed_in = Submission(attempt=attempt, files=sorted(files), note=thought.value["note"])
+        handed_in = Submission(
+            attempt=attempt, files=sorted(files), note=shortened(thought.value["note"])
+        )
         return {
             **{keys.code(self.task, name): text for name, text in files.items()},
             keys.submission(self.task): handed_in,

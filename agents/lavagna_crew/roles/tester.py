@@ -11,7 +11,13 @@ from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import plan, suite_file, texts
 from lavagna_crew.records import FailedTest, Objection, Outcome, Report, Result, Suite
 from lavagna_crew.sandbox.suites import SuiteRun, run_suite
-from lavagna_crew.terms import GRACE_SECONDS, WORK
+from lavagna_crew.terms import (
+    FAILURE_CHARACTERS_MAX,
+    FAILURES_MAX,
+    GRACE_SECONDS,
+    WORK,
+    shortened,
+)
 
 ROLE = (
     f"{wording.HOUSE} You are the tester. You write the tests of one task from its brief, with "
@@ -28,9 +34,6 @@ SUITE = Shape(
         "additionalProperties": False,
     },
 )
-
-FAILURES_MAX = 12
-"""As many failures as go on the board; the count says how many there were."""
 
 UNTESTED = (
     "('suites/' + bind.task) in board && (!(('results/' + bind.task) in board)"
@@ -161,14 +164,17 @@ class Tester:
         thought = await self._mind.think(work, prompt)
         return {
             keys.test_file(task, file): thought.value["text"],
-            keys.suite(task): Suite(edition=edition, files=[file], note=thought.value["note"]),
+            keys.suite(task): Suite(
+                edition=edition, files=[file], note=shortened(thought.value["note"])
+            ),
             **thought.usage,
         }
 
 
 def _outcome(run: SuiteRun) -> Outcome:
     failures = [
-        FailedTest(test=failure.test, text=failure.text) for failure in run.failures[:FAILURES_MAX]
+        FailedTest(test=failure.test, text=failure.text[-FAILURE_CHARACTERS_MAX:])
+        for failure in run.failures[:FAILURES_MAX]
     ]
     return Outcome(
         ok=run.ok,
