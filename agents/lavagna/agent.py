@@ -90,7 +90,7 @@ class Agent:
         *,
         cron: str = "",
         at: datetime | None = None,
-        time_zone: str = "",
+        time_zone: str = "UTC",
         when: str = "",
         rating: str | int = "",
         reads: Sequence[str] = (),

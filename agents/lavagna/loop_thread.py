@@ -48,6 +48,13 @@ class LoopThread:
             if isinstance(source, AsyncGenerator):
                 self.wait(source.aclose())
 
+    def close(self) -> None:
+        """Ends the loop and its thread; nothing can be waited for any more."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
 
 async def _awaited(awaitable: Awaitable[R]) -> R:
     return await awaitable

@@ -40,8 +40,8 @@ class Schedule:
     at: datetime | None = None
     cron: str = ""
     """A rule of five fields, such as `0 9 * * 1-5`."""
-    time_zone: str = ""
-    """The IANA zone of the cron rule; empty means UTC."""
+    time_zone: str = "UTC"
+    """The IANA zone of the cron rule."""
 
 
 @dataclass(frozen=True, slots=True)

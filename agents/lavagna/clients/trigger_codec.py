@@ -122,7 +122,7 @@ def _schedule_message(schedule: Schedule) -> wire.Schedule:
 
 
 def _schedule_of(message: wire.Schedule) -> Schedule:
-    return Schedule(optional_time(message, "at"), message.cron, message.time_zone)
+    return Schedule(optional_time(message, "at"), message.cron, message.time_zone or "UTC")
 
 
 def _limits_message(limits: Limits) -> wire.TriggerLimits:
