@@ -19,7 +19,7 @@ from lavagna_server.domain.entries import (
     advanced,
 )
 from lavagna_server.domain.values import Form, Value
-from lavagna_server.ports.store import Changes, Store
+from lavagna_server.ports.store import Changes, Store, Subtree
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 """When the first commit of every test is made; each further one is a second later."""
@@ -91,6 +91,7 @@ class Scribe:
         cause: Cause | None = None,
         request_id: str = "",
         occasion: Occasion = Occasion.WRITE,
+        compacted: tuple[Subtree, int] = (Subtree(), 0),
     ) -> Commit:
         """Makes a commit, to be stored with others as one group."""
         revision = self.space.head + 1
@@ -103,8 +104,10 @@ class Scribe:
             author,
             occasion,
             entries,
-            cause=cause,
-            request_id=request_id,
+            cause,
+            request_id,
+            compacted[1],
+            compacted[0].path,
         )
         made = sealed(made, self.space.digest)
         self.space = advanced(self.space, made)

@@ -75,7 +75,9 @@ def _below(world: World, path: str) -> list[Entry]:
 
 @pytest.mark.guarantee("S4")
 @given(groups=GROUPS, path=PATHS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
 def test_every_revision_reads_as_the_commits_up_to_it_left_it(
     store: Store, groups: list[list[dict[str, bool]]], path: str
 ) -> None:
@@ -88,7 +90,9 @@ def test_every_revision_reads_as_the_commits_up_to_it_left_it(
 
 @pytest.mark.guarantee("S3")
 @given(groups=GROUPS, path=PATHS, subtree=PATHS, without=st.lists(KEYS, max_size=2), data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
 def test_compaction_changes_no_read_from_its_horizon_on(
     store: Store,
     groups: list[list[dict[str, bool]]],
@@ -115,7 +119,9 @@ def test_compaction_changes_no_read_from_its_horizon_on(
 
 
 @given(groups=GROUPS, path=PATHS, versions_max=st.integers(1, 4))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
 def test_compacting_to_the_surplus_leaves_no_surplus(
     store: Store, groups: list[list[dict[str, bool]]], path: str, versions_max: int
 ) -> None:

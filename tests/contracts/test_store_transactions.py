@@ -1,5 +1,6 @@
 """All or nothing, and never half: what transactions and snapshots see of each other."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -10,7 +11,16 @@ from lavagna_server.domain.agents import Agent, Role
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.triggers import TriggerId
-from lavagna_server.ports.store import Changes, EdgeId, Effect, Scan, Snapshot, Store, Subtree
+from lavagna_server.ports.store import (
+    Changes,
+    EdgeId,
+    Effect,
+    Scan,
+    Snapshot,
+    Store,
+    Subtree,
+    Transaction,
+)
 from tests.contracts.scribe import START, Scribe, keys, note, put, text
 from tests.contracts.specimens import activation, after
 
@@ -50,6 +60,13 @@ def changes(scribe: Scribe) -> Changes:
     return made
 
 
+def interrupted(store: Store, act: Callable[[Transaction], None]) -> None:
+    """Does something in a transaction that then fails."""
+    with store.transaction() as transaction:
+        act(transaction)
+        raise Interrupted
+
+
 class TestAtomicity:
     """A group takes effect as a whole."""
 
@@ -58,11 +75,14 @@ class TestAtomicity:
         scribe.commit(put("a"))
         with store.snapshot() as snapshot:
             before = everything(snapshot)
-        with pytest.raises(Interrupted), store.transaction() as transaction:
+
+        def act(transaction: Transaction) -> None:
             transaction.compact(scribe.name, Subtree(), 1)
             transaction.forget_effects(after(100))
             transaction.write(changes(scribe))
-            raise Interrupted
+
+        with pytest.raises(Interrupted):
+            interrupted(store, act)
 
         with store.snapshot() as snapshot:
             assert everything(snapshot) == before
@@ -72,9 +92,8 @@ class TestAtomicity:
             transaction.write(changes(scribe))
         with store.snapshot() as snapshot:
             before = everything(snapshot)
-        with pytest.raises(Interrupted), store.transaction() as transaction:
-            transaction.erase_board("atelier")
-            raise Interrupted
+        with pytest.raises(Interrupted):
+            interrupted(store, lambda transaction: transaction.erase_board("atelier"))
 
         with store.snapshot() as snapshot:
             assert everything(snapshot) == before
@@ -83,9 +102,8 @@ class TestAtomicity:
     def test_a_space_that_was_undone_can_be_written_again(self, store: Store) -> None:
         lost = Scribe(store)
         lost.stage(put("a", "lost"))
-        with pytest.raises(Interrupted), store.transaction() as transaction:
-            transaction.write(lost.changes())
-            raise Interrupted
+        with pytest.raises(Interrupted):
+            interrupted(store, lambda transaction: transaction.write(lost.changes()))
         Scribe(store, owner="ada").commit(put("a", "private"))
         kept = Scribe(store)
         kept.commit(put("a", "kept"))

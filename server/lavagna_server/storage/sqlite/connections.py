@@ -12,6 +12,9 @@ from pathlib import Path
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import QueuePool
 
+DATABASE_FILE = "board.db"
+"""The name of the database in a data directory."""
+
 _EVERY = ("busy_timeout=5000", "mmap_size=0", "trusted_schema=OFF", "temp_store=MEMORY")
 _WRITER = (
     *_EVERY,

@@ -17,6 +17,7 @@ _MEANINGS: Mapping[str, str] = {
     "SQLITE_IOERR": "the disk fails",
     "SQLITE_NOMEM": "memory ran out",
     "SQLITE_BUSY": "another program has the database open",
+    "TimeoutError": "all readers are busy",
     "SQLITE_TOOBIG": "a value is too large for the database",
 }
 

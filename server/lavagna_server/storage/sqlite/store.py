@@ -16,12 +16,13 @@ from lavagna_server.domain.errors import StartRefused, StorageFailed
 from lavagna_server.ports.store import Snapshot, Transaction
 from lavagna_server.storage.batches import Batches
 from lavagna_server.storage.reading import Reading
-from lavagna_server.storage.sqlite import connections, schema
+from lavagna_server.storage.sqlite import backup, connections, schema
+from lavagna_server.storage.sqlite.connections import DATABASE_FILE
 from lavagna_server.storage.sqlite.failures import FAILURES, meaning
 from lavagna_server.storage.sqlite.lock import DirectoryLock
+from lavagna_server.storage.verification import Finding, Progress, findings
 from lavagna_server.storage.writing import Writing
 
-DATABASE_FILE = "board.db"
 SQLITE_VERSION = sqlite3.sqlite_version
 """The version of the library that this process runs."""
 
@@ -42,10 +43,8 @@ class SqliteStore:
 
     def __init__(self, lock: DirectoryLock, writer: Engine, readers: Engine) -> None:
         self._lock = lock
-        self._engines = (
-            readers,
-            writer,
-        )  # readers end first, so that the writer makes the last checkpoint
+        # Readers end first, so that the writer makes the last checkpoint.
+        self._engines = (readers, writer)
         self._readers = readers
         self._writer = writer.connect()
         self._writing = Lock()
@@ -100,13 +99,36 @@ class SqliteStore:
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
         """A view of everything that is committed now."""
+        with self._reader() as connection, closing(Reading(connection, {})) as reading:
+            yield reading
+
+    def verify(
+        self, *, commits_max: int | None = None, progress: Progress | None = None
+    ) -> Sequence[Finding]:
+        """What is wrong with the stored logs: with the newest `commits_max` commits of each space, or with all."""
+        with self._reader() as connection:
+            return findings(connection, commits_max=commits_max, progress=progress)
+
+    def back_up(self, target: Path, *, progress: Progress | None = None) -> None:
+        """Copies everything that is committed now to a new file, while others read and write.
+
+        Raises:
+            Invalid: The file exists.
+            StorageFailed: It cannot be written.
+        """
+        with self._reader() as connection:
+            backup.back_up(connection, target, progress)
+
+    @contextmanager
+    def _reader(self) -> Generator[Connection]:
         try:
             with self._readers.connect() as connection:
-                connection.exec_driver_sql("BEGIN")
-                # SQLite takes a snapshot at the first read, not at BEGIN.
-                connection.exec_driver_sql("SELECT 1 FROM spaces LIMIT 1").all()
-                with closing(Reading(connection, {})) as reading:
-                    yield reading
+                with closing(connection.connection.cursor()) as cursor:
+                    cursor.execute("BEGIN")
+                    # SQLite takes a snapshot at the first read, not at BEGIN.
+                    cursor.execute("SELECT 1 FROM spaces LIMIT 1")
+                    cursor.fetchall()
+                yield connection
         except FAILURES as error:
             raise StorageFailed(meaning(error)) from error
 
