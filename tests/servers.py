@@ -1,4 +1,4 @@
-"""Servers as processes of their own: started on a free port, asked to stop, or killed."""
+"""Servers on free ports: as processes of their own, asked to stop or killed, or inside this process on a directory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from lavagna_server.assembly import Server, build
+from lavagna_server.ports.clock import Clock
+from lavagna_server.settings import settings_from
 
 HANG_SECONDS = 60
 LISTENING = "listening on "
@@ -101,3 +106,17 @@ async def _read_greeting(server: ServerProcess) -> None:
             _, errors = await server.process.communicate()
             raise AssertionError(f"the server did not come up: {errors.decode()}")
         server.lines.append(line.decode().rstrip("\n"))
+
+
+@asynccontextmanager
+async def local_server(
+    data_dir: Path, *, clock: Clock | None = None, **settings: Any
+) -> AsyncGenerator[Server]:
+    """A server inside this process on a directory, on a free port; stopped at the end."""
+    given = {"listen": "127.0.0.1:0", "data_dir": data_dir, **settings}
+    server = build(settings_from(given), clock=clock)
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop(0)

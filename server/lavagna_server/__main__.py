@@ -9,10 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.operations.copies import backup, restore
+from lavagna_server.operations.doctor import doctor
+from lavagna_server.operations.symptoms import Area, Finding
 from lavagna_server.serving import Exit, serve
 from lavagna_server.settings import default_data_dir
 
-__all__ = ["Exit", "StartRefused", "StorageFailed", "default_data_dir", "main", "serve"]
+__all__ = [
+    "Area",
+    "Exit",
+    "Finding",
+    "StartRefused",
+    "StorageFailed",
+    "backup",
+    "default_data_dir",
+    "doctor",
+    "main",
+    "restore",
+    "serve",
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

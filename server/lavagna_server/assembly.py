@@ -129,7 +129,7 @@ class Server:
         ):
             return
         registered = await self.engine.agents.register(own_call(root), ADMIN, Role.ADMIN, ())
-        _write_secret(data_dir / ADMIN_TOKEN_FILE, registered.token.encode() + b"\n")
+        write_secret(data_dir / ADMIN_TOKEN_FILE, registered.token.encode() + b"\n")
         self.admin_token_path = data_dir / ADMIN_TOKEN_FILE
 
 
@@ -181,11 +181,11 @@ def _store(settings: Settings) -> tuple[Store, bytes]:
 
 def _secret(path: Path) -> bytes:
     if not path.exists():
-        _write_secret(path, secrets.token_bytes(32))
+        write_secret(path, secrets.token_bytes(32))
     return path.read_bytes()
 
 
-def _write_secret(path: Path, content: bytes) -> None:
+def write_secret(path: Path, content: bytes) -> None:
     """Writes a file that only its owner can read, whole or not at all."""
     draft = path.with_name(f"{path.name}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

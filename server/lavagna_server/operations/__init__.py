@@ -1,0 +1,1 @@
+"""What an operator does with the data of a server: copies it, brings it back, and looks after its health."""
