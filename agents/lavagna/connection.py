@@ -33,7 +33,8 @@ async def connect(
 
     What is not given comes from the environment: `target` from `LAVAGNA_TARGET` or is
     localhost:7443, `board` from `LAVAGNA_BOARD` or is main, `token` from `LAVAGNA_TOKEN`, `agent`
-    from `LAVAGNA_AGENT` or is the user's name. With a token the server knows the agent's name.
+    from `LAVAGNA_AGENT` or is the user's name. With a token the server knows the agent's name; an
+    empty one says that there is none, whatever the environment holds.
     `session` names this process to people. Connects when the board is first used.
 
     Raises:
@@ -56,7 +57,9 @@ async def connect(
 
 def _identity(agent: str | None, token: str | None) -> Identity:
     agent = agent or os.environ.get("LAVAGNA_AGENT") or ""
-    token = token or os.environ.get("LAVAGNA_TOKEN") or None
+    if token is None:
+        token = os.environ.get("LAVAGNA_TOKEN")
+    token = token or None
     if not agent and token is None:
         agent = getpass.getuser()
     return Identity(agent, token)
