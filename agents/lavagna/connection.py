@@ -59,7 +59,8 @@ def _identity(agent: str | None, token: str | None) -> Identity:
     agent = agent or os.environ.get("LAVAGNA_AGENT") or ""
     if token is None:
         token = os.environ.get("LAVAGNA_TOKEN")
-    token = token or None
+    # Tokens are often read from files, which end with a line break.
+    token = (token or "").strip() or None
     if not agent and token is None:
         agent = getpass.getuser()
     return Identity(agent, token)
