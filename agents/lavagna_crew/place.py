@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lavagna import Board, Retry, Tls, connect
+from lavagna import Board, Tls, connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Place:
         return {name: str(value) if value is not None else "" for name, value in said.items()}
 
     @asynccontextmanager
-    async def open(self, agent: str, *, retry: Retry | None = None) -> AsyncGenerator[Board, None]:
+    async def open(self, agent: str) -> AsyncGenerator[Board, None]:
         """The board, as an agent sees it."""
         tls = None
         if self.tls_ca or self.tls_cert or self.tls_key:
@@ -60,9 +60,8 @@ class Place:
             self.target,
             agent=agent,
             board=self.board,
-            token=self.token,
+            token=self.token or "",
             tls=tls,
             session=f"{agent} ({os.getpid()})",
-            retry=retry,
         ) as board:
             yield board

@@ -82,14 +82,14 @@ async def demonstration(launch: Launch) -> AsyncGenerator[Demonstration, None]:
 
 
 @asynccontextmanager
-async def server_on(data_dir: Path) -> AsyncGenerator[Server, None]:
-    """A server of the test's own."""
+async def server_on(data_dir: Path, *, tokens: bool = False) -> AsyncGenerator[Server, None]:
+    """A server of the test's own, which trusts names unless it wants tokens."""
     logs = data_dir.parent / "logs"
     logs.mkdir(exist_ok=True)
     async with Processes(logs) as processes:
-        server = Server(processes, data_dir)
+        server = Server(processes, data_dir, options=["--tokens"] if tokens else [])
         await server.start()
-        await server.ready(Place(server.target, "main"))
+        await server.ready()
         yield server
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from lavagna_crew.demo.launch import ACCEPTED, MISUSED, NOT_ACCEPTED, held
 from lavagna_crew.models.scripted import Script, scripts
+from lavagna_crew.place import Place
 from tests.crews.stages import (
+    SCRIPTED,
     Transcript,
     assert_nothing_was_done_twice,
     board_on,
@@ -78,6 +80,47 @@ async def test_a_program_is_laid_over_an_earlier_one_and_over_nothing_else(tmp_p
     built = {path.name for path in (tmp_path / "out").glob("*.py")}
     assert "report.py" in built
     assert "roman.py" not in built
+
+
+async def test_what_the_environment_says_of_other_servers_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = {
+        "LAVAGNA_TARGET": "board.example:1",
+        "LAVAGNA_TOKEN": "a-token-for-board.example",
+        "LAVAGNA_TLS_CERT": "/nowhere/client.pem",
+        "LAVAGNA_LISTEN": "board.example:1",
+        "LAVAGNA_TOKENS": "true",
+    }
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(name, value)
+
+    asked = launch(tmp_path, "roman", environment={**SCRIPTED, **elsewhere})
+    async with demonstration(asked) as demo:
+        assert await demo.end() == ACCEPTED
+
+
+async def test_where_names_are_not_trusted_each_member_gets_a_token_of_its_own(
+    tmp_path: Path,
+) -> None:
+    async with server_on(tmp_path / "data", tokens=True) as server:
+        token = (server.data_dir / "admin.token").read_text().strip()
+        asked = launch(tmp_path, "roman", target=server.target, board="ours", token=token)
+        async with demonstration(asked) as demo:
+            assert await demo.end() == ACCEPTED
+        place = Place(server.target, "ours", token)
+        async with place.open("onlooker") as board:
+            members = {one.id: one.teams async for one in board.agents.list()}
+            goal, code = await board.get("goal"), await board.get("code/numerals/roman.py")
+
+    team = ("programmers",)
+    assert {name: members[name] for name in ("ceo", "programmer-1", "programmer-2")} == {
+        "ceo": (),
+        "programmer-1": team,
+        "programmer-2": team,
+    }
+    assert goal.author == "ceo"
+    assert code.author in {"programmer-1", "programmer-2"}
 
 
 async def test_a_board_of_that_name_is_left_alone(tmp_path: Path) -> None:

@@ -68,14 +68,17 @@ async def test_a_process_that_failed_says_how(tmp_path: Path) -> None:
     )
 
 
-async def test_a_process_gets_what_is_added_to_the_environment(tmp_path: Path) -> None:
-    program = "import os; print(os.environ['LAVAGNA_BOARD'], 'PATH' in os.environ)"
-    async with Processes(tmp_path) as processes:
-        command = [sys.executable, "-c", program]
-        child = await processes.start("one", command, {"LAVAGNA_BOARD": "b"})
-        await child.process.wait()
+async def test_a_process_gets_the_environment_of_all_or_one_of_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import os; print(os.environ.get('MARK', 'none'))"]
+    async with Processes(tmp_path, {"MARK": "all"}) as processes:
+        for name, environment in {"one": None, "other": {"MARK": "own"}, "bare": {}}.items():
+            child = await processes.start(name, command, environment)
+            await child.process.wait()
 
-    assert child.last_words() == "b True"
+    said = {
+        name: (tmp_path / f"{name}.log").read_text().strip() for name in ("one", "other", "bare")
+    }
+    assert said == {"one": "all", "other": "own", "bare": "none"}
 
 
 async def test_no_process_outlives_a_launcher_that_is_killed(tmp_path: Path, pipe: Path) -> None:

@@ -48,8 +48,9 @@ class Crew:
                 teams = [PROGRAMMERS] if role == "programmer" else []
                 registered = await admin.agents.register(name, teams=teams)
                 place = replace(place, token=registered.token)
+            environment = {**self._processes.environment, **place.variables()}
             self.children[name] = await self._processes.start(
-                name, self._command(role, name), place.variables(), waits=True
+                name, self._command(role, name), environment, waits=True
             )
 
     def let_go(self) -> None:

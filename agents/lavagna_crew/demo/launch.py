@@ -163,7 +163,7 @@ class Stage:
         if place.token is None:
             await crew.start()
         if server is not None:
-            await server.ready(place)
+            await server.ready()
         async with place.open("launcher") as board:
             await self._make_board(board, place.board)
             if place.token is not None:

@@ -53,7 +53,8 @@ class Processes:
 
     def __init__(self, logs: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._logs = logs
-        self._environment = environment
+        self.environment = environment
+        """What a process gets that is given nothing else."""
         self._children: list[Child] = []
 
     async def start(
@@ -66,7 +67,7 @@ class Processes:
     ) -> Child:
         """Starts a command in a session of its own, so that a Ctrl-C reaches the launcher alone.
 
-        One that `waits` reads its standard input, and is let go by a line on it.
+        It gets this environment, or else that of all. One that `waits` reads its standard input, and is let go by a line on it.
         """
         log = self._logs / f"{name}.log"
         tied = [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *command]
@@ -76,7 +77,7 @@ class Processes:
                 stdin=PIPE if waits else DEVNULL,
                 stdout=sink,
                 stderr=sink,
-                env={**self._environment, **(environment or {})},
+                env=self.environment if environment is None else environment,
                 start_new_session=True,
             )
         child = Child(name, process, log)

@@ -3,18 +3,16 @@
 import asyncio
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from lavagna import Board, Retry
 from lavagna_crew.demo.processes import Child, Processes
-from lavagna_crew.place import Place
 
 START_SECONDS_MAX = 60.0
 
-EAGER = Retry(attempts_max=10_000, first_seconds=0.05, most_seconds=0.1)
-"""A server that is starting is asked often; the deadline is elsewhere."""
+LOOK_SECONDS = 0.05
+"""How often a server that starts is looked for."""
 
 RESTARTS_MAX = 20
 
@@ -29,21 +27,29 @@ class ServerFailed(Exception):
 class Server:
     """The server's process, and the next one when it dies."""
 
-    def __init__(self, processes: Processes, data_dir: Path) -> None:
+    def __init__(
+        self, processes: Processes, data_dir: Path, *, options: Sequence[str] = ()
+    ) -> None:
         self.target = f"127.0.0.1:{_free_port()}"
         self.data_dir = data_dir
-        self._processes = processes
         self.child: Child | None = None
+        self._processes = processes
+        self._options = options
 
     @property
     def command(self) -> list[str]:
         """How it is started."""
-        options = ["--data-dir", str(self.data_dir), "--listen", self.target]
-        return [sys.executable, "-m", "lavagna_server", "serve", *options]
+        place = ["--data-dir", str(self.data_dir), "--listen", self.target]
+        return [sys.executable, "-m", "lavagna_server", "serve", *place, *self._options]
 
     async def start(self) -> Child:
-        """Starts it."""
-        self.child = await self._processes.start("server", self.command)
+        """Starts it; what the environment says of other servers does not concern this one."""
+        environment = {
+            name: value
+            for name, value in self._processes.environment.items()
+            if not name.startswith("LAVAGNA_")
+        }
+        self.child = await self._processes.start("server", self.command, environment)
         return self.child
 
     async def keep(self, tell: Callable[[str], None]) -> None:
@@ -56,52 +62,41 @@ class Server:
             assert self.child is not None
             await self.child.process.wait()
             tell(f"the server {self.child.end}")
-            await _unanswered(self.target)
+            await _until(self.target, served=False, look_seconds=LEAVE_SECONDS)
             child = await self.start()
             tell(f"starts the server again, process {child.process.pid}, on the same data")
         said = self.child.last_words() if self.child else ""
         raise ServerFailed(f"the server died {RESTARTS_MAX} times\n{said}")
 
-    async def ready(self, place: Place) -> None:
-        """Waits until it answers.
+    async def ready(self) -> None:
+        """Waits until it listens.
 
         Raises:
             ServerFailed: It ended before it did, or takes too long.
         """
         assert self.child is not None
-        answering = asyncio.create_task(_first_answer(place))
+        listening = asyncio.create_task(_until(self.target, served=True, look_seconds=LOOK_SECONDS))
         ending = asyncio.create_task(self.child.process.wait())
         try:
             await asyncio.wait(
-                [answering, ending],
+                [listening, ending],
                 timeout=START_SECONDS_MAX,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            if answering.done():
-                return answering.result()
-            why = self.child.last_words() if ending.done() else "it does not answer"
-            raise ServerFailed(f"the server does not come up: {why}")
+            if ending.done() or not listening.done():
+                why = self.child.last_words() if ending.done() else "it does not answer"
+                raise ServerFailed(f"the server does not come up: {why}")
         finally:
-            for task in (answering, ending):
+            for task in (listening, ending):
                 task.cancel()
-            await asyncio.gather(answering, ending, return_exceptions=True)
+            await asyncio.gather(listening, ending, return_exceptions=True)
 
 
-async def _first_answer(place: Place) -> None:
-    async with place.open("launcher", retry=EAGER) as board:
-        await _asked(board)
-
-
-async def _asked(board: Board) -> None:
-    async for _ in board.boards.list():
-        return
-
-
-async def _unanswered(target: str) -> None:
-    """Waits until nobody serves there; a server of somebody else's cannot be waited for."""
+async def _until(target: str, *, served: bool, look_seconds: float) -> None:
+    """Waits until somebody serves there, or nobody does; whose server it is does not matter."""
     while True:
-        await asyncio.sleep(LEAVE_SECONDS)
-        if not await _answers(target):
+        await asyncio.sleep(look_seconds)
+        if await _answers(target) is served:
             return
 
 
