@@ -101,6 +101,9 @@ class Runtime:
             await triggers.set(registration.trigger)
 
     async def _take_work(self) -> None:
+        if not self._registrations:
+            # To the server, no trigger in particular means every trigger.
+            await asyncio.Event().wait()
         while True:
             while len(self._running) >= self._terms.concurrency:
                 self._freed.clear()

@@ -101,7 +101,7 @@ class Watch(Generic[Item]):
 
     async def __aenter__(self) -> Self:
         """Waits until the server has said where the watch begins."""
-        while not self._begun:
+        while not (self._begun or self._closed):
             await self._receive()
         return self
 

@@ -266,9 +266,20 @@ async def test_a_block_beside_an_agent_that_is_refused_is_ended_with_the_refusal
 ) -> None:
     peer.script("Acquire", Refusal(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"))
     ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        raise AssertionError("there is nothing to do")
+
     with pytest.raises(lavagna.Unauthenticated):
         async with ada.joined(board):
             await asyncio.Event().wait()
+
+
+async def test_an_agent_without_functions_takes_nobodys_work(peer: Peer, board: Board) -> None:
+    async with Agent("ada", teams=["t"]).joined(board):
+        assert [list(each.teams) for each in peer.requests["Hello"]] == [["t"]]
+    assert not peer.requests["Acquire"]
 
 
 async def test_an_agent_with_somebody_elses_token_is_told(peer: Peer, board: Board) -> None:
