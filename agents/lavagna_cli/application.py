@@ -16,12 +16,13 @@ from lavagna_cli.commands import (
     serving,
     triggers,
     trying,
+    upkeep,
     watching,
     writing,
 )
 from lavagna_cli.frame import frame
 
-_SINGLE = (serving, demo, writing, reading, history, watching, trying, exporting, importing)
+_SINGLE = (serving, demo, writing, reading, history, watching, trying, upkeep, exporting, importing)
 _GROUPS = (
     ("triggers", triggers.app, COORDINATION, "The standing preconditions that wake agents."),
     ("activations", activations.app, COORDINATION, "The work that triggers fired."),

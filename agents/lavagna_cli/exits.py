@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     EXHAUSTED = 7
     UNAVAILABLE = 8
     TIMED_OUT = 9
+    UNHEALTHY = 10
     INTERRUPTED = 130
 
     @property
@@ -35,6 +36,7 @@ MEANINGS = {
     ExitCode.EXHAUSTED: "a limit or quota is reached",
     ExitCode.UNAVAILABLE: "no server, or something needed is not installed",
     ExitCode.TIMED_OUT: "`wait` saw its timeout pass",
+    ExitCode.UNHEALTHY: "`doctor` found what is not repaired",
     ExitCode.INTERRUPTED: "stopped by the user",
 }
 

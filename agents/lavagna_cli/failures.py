@@ -24,6 +24,20 @@ class BadInput(Failure):
     reason = "BAD_INPUT"
 
 
+class NotAllowed(Failure):
+    """The data on this machine is not in a state for that."""
+
+    exit_code = ExitCode.REFUSED
+    reason = "REFUSED"
+
+
+class NotUsable(Failure):
+    """The data on this machine cannot be read or written."""
+
+    exit_code = ExitCode.UNAVAILABLE
+    reason = "STORAGE_FAILED"
+
+
 class NotInstalled(Failure):
     """The command needs a part of Lavagna that is not installed."""
 

@@ -1,7 +1,8 @@
 """Progress bars on standard error, for work that takes long; silent where nobody watches."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.progress import (
     BarColumn,
@@ -13,8 +14,13 @@ from rich.progress import (
 
 from lavagna_cli.screen import Screen
 
-Report = Callable[[int], None]
-"""Takes how far the work has come, counted from the beginning."""
+
+class Report(Protocol):
+    """Is told how far the work has come."""
+
+    def __call__(self, completed: int, total: int | None = None, /) -> None:
+        """Takes what is done, counted from the beginning, and what there is when that is news."""
+        ...
 
 
 @contextmanager
@@ -30,7 +36,7 @@ def bar(screen: Screen, title: str, *, total: int | None) -> Generator[Report]:
     ) as progress:
         task = progress.add_task(title, total=total)
 
-        def report(completed: int) -> None:
-            progress.update(task, completed=completed)
+        def report(completed: int, total: int | None = None, /) -> None:
+            progress.update(task, completed=completed, total=total)
 
         yield report

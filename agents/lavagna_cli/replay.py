@@ -4,7 +4,7 @@ A commit's request id follows from the file, its place in it and the board that 
 import that was interrupted is simply run again: what took effect already does not again. Every
 change expects the version that the import itself made before, and a key that the import has not
 written must never have been; so even after the server has forgotten the request ids, an import run
-twice is refused and doubles nothing. With `overwrite` that protection is given up, knowingly.
+twice is refused and doubles nothing. With `overwrite`, what is refused is written over, knowingly.
 
 The importer is the author (S7); who wrote an entry first, when and at which revision is the last of
 its sources.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from lavagna import Board, Delete, Entry, Put
+from lavagna import Board, Conflict, Delete, Entry, Put, Written
 from lavagna.changes import Change
 from lavagna.values import JsonText
 from lavagna_cli import documents
@@ -73,8 +73,6 @@ class Replay:
     overwrite: bool
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """The version that the import last made of each key."""
-    displaced: int = 0
-    """How many versions had as many sources as fit, so that the last gave way to the origin."""
 
     async def commit(self, batch: Batch) -> int:
         """Commits a batch, once however often it is tried; the number of changes it makes.
@@ -82,34 +80,37 @@ class Replay:
         Raises:
             Conflict: Somebody else wrote one of its keys.
         """
-        changes = [each for line in batch.lines for each in self._changes(line)]
+        try:
+            written = await self._committed(batch, overwrite=False)
+        except Conflict:
+            if not self.overwrite:
+                raise
+            written = await self._committed(batch, overwrite=True)
+        self.versions.update({each.key: each.version for each in written})
+        return len(written)
+
+    async def _committed(self, batch: Batch, *, overwrite: bool) -> Sequence[Written]:
+        """Every try that differs has a request id of its own, the same each time it is made."""
+        changes = [each for line in batch.lines for each in self._changes(line, overwrite)]
         if not changes:
-            return 0
-        committed = await self.board.commit(*changes, request_id=self._request_id(batch))
-        self.versions.update({written.key: written.version for written in committed.results})
-        return len(changes)
+            return ()
+        name = f"{self.identity}\n{batch.number}\n{overwrite}"
+        request_id = f"import-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+        return (await self.board.commit(*changes, request_id=request_id)).results
 
-    def _request_id(self, batch: Batch) -> str:
-        digest = hashlib.sha256(f"{self.identity}\n{batch.number}".encode())
-        return f"import-{digest.hexdigest()[:40]}"
-
-    def _changes(self, line: Line) -> Iterator[Change]:
+    def _changes(self, line: Line, overwrite: bool) -> Iterator[Change]:
         for entry in line.entries:
             if entry.exists:
-                yield self._put(entry, line)
+                yield self._put(entry, line, overwrite and entry.key not in self.versions)
             elif entry.key in self.versions:
                 yield Delete(entry.key, expected_version=self.versions[entry.key])
 
-    def _put(self, entry: Entry, line: Line) -> Put:
-        is_first = entry.key not in self.versions
-        self.displaced += len(entry.sources) >= _SOURCES_MAX
+    def _put(self, entry: Entry, line: Line, overwrite: bool) -> Put:
         return Put(
             entry.key,
             entry.value if entry.json_text is None else JsonText(entry.json_text),
-            expected_version=None
-            if is_first and self.overwrite
-            else self.versions.get(entry.key, 0),
-            overwrite=is_first and self.overwrite,
+            expected_version=None if overwrite else self.versions.get(entry.key, 0),
+            overwrite=overwrite,
             tags=entry.tags,
             confidence=entry.confidence,
             sources=(*entry.sources[: _SOURCES_MAX - 1], origin(self.header, entry)),
@@ -121,6 +122,11 @@ class Replay:
         if entry.expires_at is None or self.last_lines.get(entry.key) != line.number:
             return None
         return max(entry.expires_at - self.header.exported_at, _TTL_MIN)
+
+
+def displaces_a_source(entry: Entry) -> bool:
+    """Whether the entry has as many sources as fit, so that the last gives way to the origin."""
+    return entry.exists and len(entry.sources) >= _SOURCES_MAX
 
 
 def origin(header: Header, entry: Entry) -> str:

@@ -15,6 +15,7 @@ import typer
 from lavagna_cli.exportlines import Header
 from lavagna_cli.importlines import Line, read_header, read_lines
 from lavagna_cli.progress import Report
+from lavagna_cli.replay import displaces_a_source
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class Survey:
     """Between the header and the end."""
     last_lines: dict[str, int] = field(default_factory=dict[str, int])
     """The line with the last version of each key."""
+    displaced: int = 0
+    """How many versions lose their last source to the origin."""
 
 
 @contextmanager
@@ -69,6 +72,7 @@ def surveyed(source: BinaryIO, report: Report) -> Survey:
     for line in read_lines(reading):
         survey.lines += 1
         survey.last_lines.update((entry.key, line.number) for entry in line.entries)
+        survey.displaced += sum(displaces_a_source(entry) for entry in line.entries)
         report(line.number)
     survey.digest = digest.hexdigest()
     return survey

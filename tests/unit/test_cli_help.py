@@ -13,7 +13,8 @@ from lavagna_cli.application import app
 from lavagna_cli.exits import MEANINGS, ExitCode
 
 EXPECTED = """
-    put get ls history diff revert rm watch wait try export import
+    serve demo put get ls history diff revert rm watch wait try
+    doctor backup restore export import
     triggers list|get|set|suspend|resume|delete
     activations list|get|hold|release|cancel|replay
     agents list|register|rotate|revoke|whoami
@@ -90,7 +91,7 @@ def test_the_general_help_names_every_command_and_every_exit_code(
 
 
 def test_no_two_exit_codes_are_the_same() -> None:
-    assert len({int(code) for code in ExitCode}) == len(MEANINGS) == 11
+    assert len({int(code) for code in ExitCode}) == len(MEANINGS) == 12
 
 
 def test_no_arguments_give_help_and_the_usage_code(capfd: pytest.CaptureFixture[str]) -> None:

@@ -81,3 +81,11 @@ def test_stored_json_goes_into_a_document_as_its_author_spelt_it() -> None:
     assert '"n": 1.10,' in line
     assert '"big": 12345678901234567890123' in line
     assert json.loads(line) == {"value": json.loads(stored)}
+
+
+def test_a_document_holds_nothing_that_any_program_takes_for_a_line_end() -> None:
+    ends = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+    line = jsontext.dumped({"text": ends, "json": JsonText('[\r\n"\x85\u2028\u2029"]')})
+
+    assert len(line.splitlines()) == 1
+    assert json.loads(line) == {"text": ends, "json": ["\x85\u2028\u2029"]}

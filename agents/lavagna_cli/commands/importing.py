@@ -56,9 +56,9 @@ async def import_(
                 overwrite=overwrite,
             )
             commits, changes = await _replay(invocation, replay, source, survey.lines)
-    if replay.displaced:
+    if survey.displaced:
         screen.remark(
-            f"{replay.displaced} versions had as many sources as fit;"
+            f"{survey.displaced} versions had as many sources as fit;"
             " the last one gave way to where the version comes from."
         )
     screen.done(
