@@ -229,6 +229,19 @@ def test_the_usual_conditions_have_no_bound_on_the_size_of_values() -> None:
         ), source
 
 
+def test_what_a_condition_does_not_look_at_costs_nothing() -> None:
+    condition = CEL.condition(
+        "entry.value.needs.all(need, ('results/' + need) in board"
+        " && board['results/' + need].attempt == board['tasks/' + need].attempt)",
+        field="when",
+    )
+    needs = [f"task-{number}" for number in range(100)]
+    large = {"attempt": 1, "log": "x" * 100_000, "lines": ["y" * 1_000] * 50}
+    board = {f"{kind}/{need}": large for kind in ("results", "tasks") for need in needs}
+    value = {"needs": needs, "brief": "z" * 500_000}
+    assert condition.evaluate(names(value, board=board)) == (True, "")
+
+
 def test_iterations_are_limited() -> None:
     condition = CEL.condition("entry.value.all(a, entry.value.all(b, a + b >= 0))", field="when")
     assert condition.evaluate(names(list(range(90)))) == (True, "")

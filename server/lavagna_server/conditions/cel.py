@@ -7,16 +7,18 @@ it never raises; what goes wrong is an outcome with an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_strings
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from lavagna_server.conditions.costs import BOUNDLESS, SMALL, STEPS_MAX, NotOffered, Sizes, steps
+from lavagna_server.conditions.costs import STEPS_MAX, boundless, small, steps
+from lavagna_server.conditions.extents import Measure, Place, Scale, TooLarge
+from lavagna_server.conditions.functions import NotOffered
 from lavagna_server.conditions.sources import check_source
 from lavagna_server.conditions.syntax import Node, read
 from lavagna_server.domain.errors import Invalid
@@ -26,10 +28,6 @@ from lavagna_server.ports.languages import Expression, Outcome
 _KEPT_MAX = 1_024
 _MESSAGE_CHARACTERS_MAX = 300
 _STATUS = re.compile(r"^(?:[A-Z_]+: )?(?:ERROR: )?|(?: \[[A-Z_]+\])?$")
-_Seen: TypeAlias = (
-    "dict[str, _Seen] | list[_Seen] | tuple[_Seen, ...] | str | bytes | float | datetime | None"
-)
-_SIZED = frozenset({str, bytes, dict, list, tuple})
 _PLACE = re.compile(r"^<input>:(-?\d+):(-?\d+): ")
 
 _VARIABLES = {
@@ -73,7 +71,7 @@ class CelConditions:
         if (given := program.return_type().name()) not in {wanted, "DYN"}:
             raise NotOffered(f"it gives {given}, and must give {wanted}")
         tree = read(program.serialize())
-        if (least := steps(tree, SMALL)) > STEPS_MAX:
+        if (least := steps(tree, small)) > STEPS_MAX:
             raise NotOffered(
                 f"it may take {least} steps even over small values; the limit is {STEPS_MAX}"
             )
@@ -95,11 +93,12 @@ class _Compiled:
 
     def __init__(self, program: cel.Expression, wanted: str, tree: Node) -> None:
         self._program, self._wanted, self._tree = program, wanted, tree
-        self._is_frugal = steps(tree, BOUNDLESS) <= STEPS_MAX
-        self._affordable: dict[Sizes, bool] = {}
+        self._is_frugal = steps(tree, boundless) <= STEPS_MAX
+        self._places = _places(tree)
+        self._affordable: dict[tuple[Measure, ...], bool] = {}
 
     def evaluate(self, names: Mapping[str, Any]) -> Outcome:
-        if not self._is_frugal and not self._can_afford(_sizes(names)):
+        if not self._is_frugal and not self._can_afford(names):
             return Outcome(
                 None, f"it may take more than {STEPS_MAX} steps over values of this size"
             )
@@ -117,11 +116,34 @@ class _Compiled:
             else f"it gives {given}, and must give {self._wanted}",
         )
 
-    def _can_afford(self, sizes: Sizes) -> bool:
-        known = self._affordable.get(sizes)
+    def _can_afford(self, names: Mapping[str, Any]) -> bool:
+        scale = Scale(names)
+        try:
+            measures = tuple(scale.measure(place) for place in self._places)
+        except TooLarge:
+            return False
+        known = self._affordable.get(measures)
         if known is None:
-            known = self._affordable[sizes] = steps(self._tree, sizes) <= STEPS_MAX
+            if len(self._affordable) >= _KEPT_MAX:
+                self._affordable.clear()
+            known = (
+                steps(self._tree, dict(zip(self._places, measures, strict=True)).__getitem__)
+                <= STEPS_MAX
+            )
+            self._affordable[measures] = known
         return known
+
+
+def _places(tree: Node) -> tuple[Place, ...]:
+    """Where the values are on whose size the cost depends."""
+    places: dict[Place, None] = {}
+
+    def noted(place: Place) -> Measure:
+        places[place] = None
+        return boundless(place)
+
+    steps(tree, noted)
+    return tuple(places)
 
 
 def _data(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,59 +164,6 @@ def _timestamp(moment: datetime | None) -> Timestamp | None:
     if moment is None:
         return None
     return Timestamp(seconds=int(moment.timestamp() // 1), nanos=moment.microsecond * 1_000)
-
-
-def _sizes(names: Mapping[str, Any]) -> Sizes:
-    """The sizes, rounded up to powers of two, so that few of them are told apart."""
-    board: Mapping[str, Any] = names.get("board") or {}
-    weight, part, length = 8, 8, 1
-    for value in (*_contents(names.get("entry")), *_contents(names.get("old")), *board.values()):
-        whole, longest = _weigh(value)
-        weight, length = max(weight, whole), max(length, longest)
-        part = max(part, _heaviest(value))
-    return Sizes(
-        *(1 << (size - 1).bit_length() for size in (weight, part, length, max(1, len(board))))
-    )
-
-
-def _contents(entry: Mapping[str, Any] | None) -> Iterable[Any]:
-    return () if entry is None else (entry.get("value"), entry.get("tags"), entry.get("sources"))
-
-
-def _heaviest(value: _Seen) -> int:
-    elements = (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list | tuple)
-        else ()
-    )
-    return max((_weigh(each)[0] for each in elements if type(each) in _SIZED), default=8)
-
-
-def _weigh(value: _Seen) -> tuple[int, int]:
-    """The weight of a value, and the length of its longest list or map."""
-    weight, longest = 8, 1
-    left: list[_Seen] = [value]
-    while left:
-        item = left.pop()
-        if isinstance(item, str):
-            weight += _text_bytes(item)
-        elif isinstance(item, bytes):
-            weight += len(item)
-        elif isinstance(item, dict):
-            longest = max(longest, len(item))
-            weight += 16 * len(item) + sum(map(_text_bytes, item))
-            left += [each for each in item.values() if type(each) in _SIZED]
-        elif isinstance(item, list | tuple):
-            longest = max(longest, len(item))
-            weight += 8 * len(item)
-            left += [each for each in item if type(each) in _SIZED]
-    return weight, longest
-
-
-def _text_bytes(text: str) -> int:
-    return len(text) if text.isascii() else 4 * len(text)
 
 
 def _message(error: object) -> str:

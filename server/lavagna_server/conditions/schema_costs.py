@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from lavagna_server.conditions.costs import NotOffered, pattern_states
+from lavagna_server.conditions.functions import NotOffered, pattern_states
 from lavagna_server.domain.values import Json
 
 VISITS_MAX = 100_000

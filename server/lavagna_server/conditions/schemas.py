@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import jsonschema_rs
 
-from lavagna_server.conditions.costs import NotOffered
+from lavagna_server.conditions.functions import NotOffered
 from lavagna_server.conditions.schema_costs import Weights, weights
 from lavagna_server.conditions.sources import check_source
 from lavagna_server.domain.errors import Invalid
