@@ -87,7 +87,9 @@ async def started(tmp_path: Path) -> tuple[asyncio.subprocess.Process, list[int]
         f"sys.exit(run('lru-cache', Path({str(tmp_path / 'out')!r})))"
     )
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-u", "-c", program), stdout=PIPE, env=SCRIPTED
+        *(sys.executable, "-u", "-c", program),
+        stdout=PIPE,
+        env={**SCRIPTED, "TMPDIR": str(tmp_path)},
     )
     assert process.stdout is not None
     text = ""
