@@ -15,6 +15,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
+from structlog.testing import capture_logs
 
 from lavagna.v1 import activations_pb2, entries_pb2, errors_pb2, watch_pb2
 from lavagna.v1.watch_pb2_grpc import WatchStub
@@ -25,6 +26,7 @@ from lavagna_server.rpc.server import RpcOptions, build
 from lavagna_server.storage.ephemeral import EphemeralStore
 from tests.desks import running
 from tests.integration.conftest import StartEngine
+from tests.integration.cutting_proxy import cutting_proxy
 from tests.integration.requests import BOARD
 from tests.wire import METHODS, Outcome, Wire, connected, served, status_of
 
@@ -236,6 +238,25 @@ async def test_a_caller_that_leaves_gives_its_place_back() -> None:
             await wire.inside("/lavagna.v1.Watch/Watch")
             stream.cancel()
             await wire.inside("/lavagna.v1.Watch/Watch", 0)
+
+
+async def test_a_connection_that_breaks_in_the_middle_of_a_message_is_no_fault(wire: Wire) -> None:
+    watch = "/lavagna.v1.Watch/Watch"
+    async with (
+        cutting_proxy(f"127.0.0.1:{wire.server.port}") as proxy,
+        grpc.aio.insecure_channel(proxy.address) as channel,
+    ):
+        stream: Any = WatchStub(channel).Watch(watch_pb2.WatchRequest(board=BOARD), metadata=ALICE)
+        await anext(aiter(stream))
+        with capture_logs() as events:
+            for number in range(20):  # more than all buffers on the way take
+                await put(wire, f"k/{number}", entries_pb2.Value(data=b"x" * 500_000))
+            proxy.cut()
+            await wire.inside(watch, 0)
+
+    labels = {"method": watch, "outcome": "CANCELLED"}
+    assert wire.registry.get_sample_value("lavagna_calls_total", labels) == 1
+    assert not [event for event in events if event["event"] == "call failed"]
 
 
 async def test_an_agent_holds_no_more_watches_than_its_quota() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, TypeAlias
 
+import grpc.aio
 from google.protobuf.message import Message
 
 from lavagna_server.domain.errors import BoardError, Invalid, SlowConsumer, Unauthenticated
@@ -94,6 +95,8 @@ class Chain:
                     await self._pump(behaviour(request, session), session, context)
                 finally:
                     self._gate.leave()
+            except grpc.aio.BaseError:  # the client is gone: gRPC must hear of it (grpc#43360)
+                raise
             except Exception as error:  # noqa: BLE001 (the boundary: everything is reported)
                 ending = self._ending(error, visit)
             else:
