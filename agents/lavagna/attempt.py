@@ -40,15 +40,18 @@ async def attempted(lease: Lease, function: Function, view: View, heartbeats: He
     with heartbeats.keeping(lease.token, lease.lease_seconds, lose):
         try:
             await _settled(work, await function(work))
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as end:
+            if not task.cancelling():
+                # Nobody ended the attempt; the function awaited something that was cancelled.
+                await _failed(work, end)
+                return
             await _given_back(work)
             raise
         except LeaseLost as lost:
             work.lost.set()
             _log.warning("%s: %s", lease.activation.id, lost)
         except Exception as fault:  # noqa: BLE001 - whatever the function raises is told
-            _log.exception("%s: attempt %d failed", lease.activation.id, work.attempt)
-            await _reported(work, fault)
+            await _failed(work, fault)
 
 
 async def _settled(work: Work, result: Mapping[str, Any] | None) -> None:
@@ -60,7 +63,8 @@ async def _settled(work: Work, result: Mapping[str, Any] | None) -> None:
         _log.warning("%s: settled before; what was returned is lost", work.activation.id)
 
 
-async def _reported(work: Work, fault: Exception) -> None:
+async def _failed(work: Work, fault: BaseException) -> None:
+    _log.error("%s: attempt %d failed", work.activation.id, work.attempt, exc_info=fault)
     if work.settled or work.lost.is_set():
         return
     try:
@@ -80,7 +84,7 @@ async def _given_back(work: Work) -> None:
         _log.info("%s: the lease could not be given back: %s", work.activation.id, unheard)
 
 
-def reason_of(fault: Exception) -> str:
+def reason_of(fault: BaseException) -> str:
     """The exception's type and text, as the reason of a failed attempt."""
     text = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     kept = text.encode(errors="replace")[:_REASON_BYTES_MAX]

@@ -153,6 +153,24 @@ async def test_the_entry_that_fired_and_own_writes_count_as_read(board: Board) -
     assert (task.value, task.version, notes.value, notes.version) == ("done", 2, "final", 2)
 
 
+async def test_the_last_look_at_a_key_counts(board: Board) -> None:
+    builder = Agent("builder")
+
+    @builder.on("tasks/*")
+    async def build(work: Work) -> dict[str, int]:
+        listed = [entry.key async for entry in work.board.entries("parts/*")]
+        assert listed == ["parts/a", "parts/b"]
+        await board.delete("parts/b", overwrite=True)
+        assert await work.board.find("parts/b") is None
+        builder.stop()
+        return {"parts/a": 2, "parts/b": 2}
+
+    await board.commit(Put("parts/a", 1), Put("parts/b", 1), Put("tasks/1", "go"))
+    await builder.join(board)
+    parts = [(entry.key, entry.version, entry.value) async for entry in board.entries("parts/*")]
+    assert parts == [("parts/a", 2, 2), ("parts/b", 3, 2)]
+
+
 @pytest.mark.guarantee("A4")
 async def test_a_failed_attempt_waits_for_its_backoff_and_the_last_is_a_dead_letter(
     server: LocalServer, board: Board

@@ -192,6 +192,45 @@ async def test_a_fault_in_the_function_fails_the_attempt_with_its_type_and_text(
     assert not peer.requests["Complete"]
 
 
+async def test_a_function_that_awaits_what_was_cancelled_has_a_fault(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", NO_WORK)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(_: Work) -> None:
+        ada.stop()
+        never = asyncio.get_running_loop().create_future()
+        never.cancel()
+        await never
+
+    await ada.join(board)
+    assert [each.reason for each in peer.requests["Fail"]] == ["CancelledError"]
+    assert not peer.requests["Release"]
+
+
+async def test_a_completion_that_comes_too_late_tells_the_function(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", NO_WORK)
+    peer.rewrite("Complete", Refusal(grpc.StatusCode.FAILED_PRECONDITION, "LEASE_LOST"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+        with pytest.raises(lavagna.LeaseLost):
+            await work.complete()
+        assert work.lost.is_set()
+
+    await ada.join(board)
+    assert len(peer.requests["Complete"]) == 1
+    assert not peer.requests["Fail"] + peer.requests["Release"]
+
+
 async def test_a_lease_lost_in_the_function_is_no_fault(peer: Peer, board: Board) -> None:
     peer.script("Acquire", granted())
     peer.script("Acquire", Hang)

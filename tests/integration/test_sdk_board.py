@@ -120,6 +120,18 @@ async def test_an_update_that_loses_every_time_says_so(board: Board) -> None:
     assert (await board.get("k")).value == 3
 
 
+async def test_an_update_that_is_overtaken_while_making_an_entry_sees_it(board: Board) -> None:
+    rival = board.as_agent("bob")
+
+    async def joined(value: str | None) -> str:
+        if value is None:
+            await rival.put("k", "bob")
+        return f"{value} and ada"
+
+    assert (await board.update("k", joined)).version == 2
+    assert (await board.get("k")).value == "bob and ada"
+
+
 async def test_an_update_makes_an_entry_where_there_is_none_or_none_any_more(board: Board) -> None:
     assert (await board.update("k", lambda value: [value])).version == 1
     await board.delete("k", overwrite=True)

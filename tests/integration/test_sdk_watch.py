@@ -173,6 +173,9 @@ async def test_a_watch_sees_the_shared_and_the_private_space_side_by_side(board:
         shared = await anext(watch)
         await board.private.put("x", "private")
         private = await anext(watch)
+        await board.private.put("x", "again", overwrite=True)
+        await anext(watch)
+        assert watch.revision == 1
     assert (shared.space, shared.entries[0].value) == ("shared", "shared")
     assert (private.space, private.entries[0].value) == ("private", "private")
 

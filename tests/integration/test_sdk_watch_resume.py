@@ -210,6 +210,18 @@ async def test_a_closed_watch_ends_the_iteration_that_waits(peer: Peer, board: B
     assert len(peer.requests["Watch"]) == 1
 
 
+async def test_a_watch_whose_connection_is_closed_says_so(peer: Peer) -> None:
+    peer.script("Watch", message(0, 1, 1), Hang)
+    async with lavagna.connect(peer.address, agent="ada") as board:
+        watch = board.watch(after=0)
+        assert await taken(watch, 1) == [1]
+        waiting = asyncio.create_task(anext(watch))
+        await asyncio.wait([waiting], timeout=0.01)
+    with pytest.raises(lavagna.Closed):
+        await waiting
+    assert len(peer.requests["Watch"]) == 1
+
+
 @pytest.mark.guarantee("S5")
 async def test_reads_see_at_least_what_a_watch_has_shown(peer: Peer, board: Board) -> None:
     peer.script("Watch", message(0, 5, 5), Hang)
