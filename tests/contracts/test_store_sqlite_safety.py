@@ -128,6 +128,14 @@ class TestVerification:
                 "atelier/shared@5: the version of c is newer than its head",
             ),
             (
+                "DELETE FROM alive WHERE space = 1 AND key = 'c'",
+                "atelier/shared@5: lists are wrong about whether c exists",
+            ),
+            (
+                "INSERT INTO alive VALUES (1, 'note', 'ghost')",
+                "atelier/shared@0: ghost is listed, but was never written",
+            ),
+            (
                 "DELETE FROM versions WHERE space = 2",
                 "atelier/ada@1: the head of a points to another version",
             ),

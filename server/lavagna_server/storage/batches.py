@@ -78,6 +78,8 @@ class Batches:
         self.commits = inserting(tables.commits)
         self.versions = inserting(tables.versions)
         self.heads = upserting(tables.heads)
+        self.born = upserting(tables.alive)
+        self.gone = deleting(tables.alive)
         self.activations = upserting(tables.activations, moves=_MOVES)
         self.edges = upserting(tables.edges)
         self.lost_edges = deleting(tables.edges)

@@ -12,7 +12,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     exists,
-    false,
     func,
     not_,
     or_,
@@ -24,6 +23,7 @@ from lavagna_server.domain.entries import ChangeType, Kind
 from lavagna_server.ports.store import Subtree
 from lavagna_server.storage.tables import (
     activations,
+    alive,
     commits,
     edges,
     heads,
@@ -44,7 +44,6 @@ _IS_HEAD = and_(
     versions.c.revision == heads.c.revision,
     versions.c.ordinal == heads.c.ordinal,
 )
-_ALIVE = heads.c.ended == false()
 
 _HEAD = and_(
     heads.c.space == bindparam("space"),
@@ -72,18 +71,32 @@ VERSIONS_BELOW = (
     .limit(bindparam("limit"))
 )
 
-_IN_RANGE = and_(
-    heads.c.space == bindparam("space"),
-    heads.c.kind == bindparam("kind"),
-    heads.c.key > bindparam("beyond"),
-    heads.c.key < bindparam("last"),
-)
-_BY_KEY = (heads.c.space, heads.c.kind, heads.c.key)
+
+def _between(of: Table) -> ColumnElement[bool]:
+    return and_(
+        of.c.space == bindparam("space"),
+        of.c.kind == bindparam("kind"),
+        of.c.key > bindparam("beyond"),
+        of.c.key < bindparam("last"),
+    )
+
+
+# Joined with an empty text, a key can be looked up but not derived: else SQLite, which carries a range of one key over to an
+# equal one, walks along the wrong table, or along a whole range for each key.
 SCAN = (
     select(versions)
-    .select_from(heads.join(versions, _IS_HEAD))
-    .where(_IN_RANGE, _ALIVE)
-    .order_by(*_BY_KEY)
+    .select_from(
+        alive.join(
+            heads,
+            and_(
+                heads.c.space == alive.c.space,
+                heads.c.kind == alive.c.kind,
+                heads.c.key == alive.c.key.concat(""),
+            ),
+        ).join(versions, _IS_HEAD)
+    )
+    .where(_between(alive))
+    .order_by(alive.c.space, alive.c.kind, alive.c.key)
     .limit(bindparam("limit"))
 )
 _earlier = versions.alias("earlier")
@@ -101,7 +114,6 @@ _LAST_REVISION = (
 _WAS_HEAD = and_(
     versions.c.space == heads.c.space,
     versions.c.kind == heads.c.kind,
-    # The empty text keeps SQLite from searching versions by the range of keys, once for each key.
     versions.c.key == heads.c.key.concat(""),
     versions.c.revision == _LAST_REVISION,
 )
@@ -109,10 +121,10 @@ SCAN_AS_OF = (
     select(versions)
     .select_from(heads.join(versions, _WAS_HEAD))
     .where(
-        _IN_RANGE,
+        _between(heads),
         or_(*(versions.c.change == each.value for each in ChangeType if each.leaves_entry)),
     )
-    .order_by(*_BY_KEY)
+    .order_by(heads.c.space, heads.c.kind, heads.c.key)
     .limit(bindparam("limit"))
 )
 

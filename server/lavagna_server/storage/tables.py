@@ -109,17 +109,6 @@ class Heads(_Row, table=True):
     """The newest version of each entry, as a pointer into the log; ends are kept, so that versions never restart."""
 
     __table_args__ = (
-        _partial(
-            "heads_alive",
-            "space",
-            "ended",
-            "kind",
-            "key",
-            "revision",
-            "ordinal",
-            where="not ended",
-            sqlite_where="ended = 0",
-        ),
         _partial("heads_expiring", "expires_at", where="expires_at IS NOT NULL"),
         {"sqlite_with_rowid": False},
     )
@@ -132,6 +121,19 @@ class Heads(_Row, table=True):
     ordinal: int
     expires_at: int | None = Field(sa_type=BigInteger)
     ended: bool
+
+
+class Alive(_Row, table=True):
+    """The entries that exist: what a list walks along, however many have ended.
+
+    A table and not an index of `heads`, because most writes are updates, and those leave it alone.
+    """
+
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    space: int = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
 
 
 class Regions(_Row, table=True):
@@ -308,6 +310,7 @@ spaces = table(Spaces)
 commits = table(Commits)
 versions = table(Versions)
 heads = table(Heads)
+alive = table(Alive)
 regions = table(Regions)
 agents = table(Agents)
 triggers = table(Triggers)

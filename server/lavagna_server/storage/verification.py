@@ -10,13 +10,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sqlalchemy import Connection, and_, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, func, or_, select
 
 from lavagna_server.domain.chain import chain_digest, content_digest
 from lavagna_server.domain.entries import Commit, Space, SpaceName
 from lavagna_server.storage.log_reading import LogReading
 from lavagna_server.storage.rows import space_of
-from lavagna_server.storage.tables import commits, heads, spaces, versions
+from lavagna_server.storage.tables import alive, commits, heads, spaces, versions
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Is told how much is done, and of how much."""
@@ -42,11 +42,12 @@ _CHANGES = (
     )
     .order_by(commits.c.revision)
 )
-_OF_ENTRY = and_(
-    versions.c.space == heads.c.space,
-    versions.c.kind == heads.c.kind,
-    versions.c.key == heads.c.key,
-)
+
+
+def _same_entry(one: Table, other: Table) -> ColumnElement[bool]:
+    return and_(*(one.c[name] == other.c[name] for name in ("space", "kind", "key")))
+
+
 _WRONG_HEADS = (
     select(heads.c.key, heads.c.revision)
     .select_from(
@@ -74,12 +75,26 @@ _WRONG_HEADS = (
 )
 _UNHEADED = (
     select(versions.c.key, versions.c.revision)
-    .select_from(versions.outerjoin(heads, _OF_ENTRY))
+    .select_from(versions.outerjoin(heads, _same_entry(heads, versions)))
     .where(
         versions.c.space == bindparam("space"),
         versions.c.revision > bindparam("after"),
         or_(heads.c.key.is_(None), versions.c.revision > heads.c.revision),
     )
+)
+_UNLISTED = (
+    select(heads.c.key, heads.c.revision)
+    .select_from(heads.outerjoin(alive, _same_entry(alive, heads)))
+    .where(
+        heads.c.space == bindparam("space"),
+        heads.c.revision > bindparam("after"),
+        alive.c.key.is_(None) != heads.c.ended,
+    )
+)
+_UNKNOWN = (
+    select(alive.c.key)
+    .select_from(alive.outerjoin(heads, _same_entry(heads, alive)))
+    .where(alive.c.space == bindparam("space"), heads.c.key.is_(None))
 )
 
 
@@ -188,6 +203,10 @@ class _Walk(LogReading):
             self._note(revision, f"the head of {key} points to another version")
         for key, revision in self._all(_UNHEADED, space=self._id, after=self._after):
             self._note(revision, f"the version of {key} is newer than its head")
+        for key, revision in self._all(_UNLISTED, space=self._id, after=self._after):
+            self._note(revision, f"lists are wrong about whether {key} exists")
+        for (key,) in self._all(_UNKNOWN, space=self._id):
+            self._note(0, f"{key} is listed, but was never written")
 
     def _note(self, revision: int, fault: str) -> None:
         self.found.append(Finding(self._space.name, revision, fault))

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, select
 
 from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
-from lavagna_server.domain.entries import Commit, SpaceName
+from lavagna_server.domain.entries import ChangeType, Commit, SpaceName
 from lavagna_server.domain.regions import Region
 from lavagna_server.domain.triggers import Trigger
 from lavagna_server.ports.store import Changes, EdgeId, Record, Subtree
@@ -33,7 +33,13 @@ _SPACE_IDS = select(tables.spaces.c.id).where(tables.spaces.c.board == bindparam
 _ERASURES = (
     *(
         delete(table).where(table.c.space.in_(_SPACE_IDS))
-        for table in (tables.versions, tables.heads, tables.commits, tables.activations)
+        for table in (
+            tables.versions,
+            tables.heads,
+            tables.alive,
+            tables.commits,
+            tables.activations,
+        )
     ),
     *(
         delete(table).where(table.c.board == bindparam("board"))
@@ -81,16 +87,24 @@ class Writing(Reading):
             return
         written: list[Cells] = []
         versions: list[Cells] = []
-        heads: list[Cells] = []
+        heads: dict[Cells, Cells] = {}
+        born: set[Cells] = set()
         for commit in commits:
             space = self._id(commit.space)
             written.append(rows.commit_cells(space, commit))
             for ordinal, entry in enumerate(commit.entries):
+                name = (space, entry.kind.value, entry.key)
                 versions.append(rows.version_cells(space, ordinal, entry))
-                heads.append(rows.head_cells(space, ordinal, entry))
-        self._batches.commits.run(self._cursor, written)
-        self._batches.versions.run(self._cursor, versions)
-        self._batches.heads.run(self._cursor, heads)
+                heads[name] = rows.head_cells(space, ordinal, entry)
+                if entry.change is ChangeType.CREATED:
+                    born.add(name)
+        batches, cursor = self._batches, self._cursor
+        batches.commits.run(cursor, written)
+        batches.versions.run(cursor, versions)
+        batches.heads.run(cursor, list(heads.values()))
+        gone = [name for name, (*_, ended) in heads.items() if ended]
+        batches.born.run(cursor, list(born.difference(gone)))
+        batches.gone.run(cursor, gone)
 
     def _write_records(self, saved: Iterable[Record], removed: Iterable[Record]) -> None:
         for record in removed:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import delete, exists, func, insert, select
+from sqlalchemy import delete, exists, false, func, insert, select
 
 from lavagna_server.domain.errors import StorageFailed
 from lavagna_server.storage.sqlite import connections
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
 from lavagna_server.storage.sqlite.failures import FAILURES, meaning
 from lavagna_server.storage.sqlite.lock import DirectoryLock
-from lavagna_server.storage.tables import edges, heads, triggers, versions
+from lavagna_server.storage.tables import alive, edges, heads, triggers, versions
 
 _ENTRY = ("space", "kind", "key")
 _NEWEST = (
@@ -34,6 +34,10 @@ _REPAIRS = (
     # Compaction keeps the newest version of every entry, so the log knows all heads.
     insert(heads).from_select(
         [*_ENTRY, "version", "revision", "ordinal", "expires_at", "ended"], _HEADS
+    ),
+    delete(alive),
+    insert(alive).from_select(
+        _ENTRY, select(*(heads.c[name] for name in _ENTRY)).where(heads.c.ended == false())
     ),
     delete(edges).where(
         ~exists().where(
