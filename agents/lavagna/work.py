@@ -38,7 +38,10 @@ class Work:
         self._token = lease.token
         self._seen = Seen()
         caller = view.caller.retrying(PATIENT)
-        view = View(caller, lease.activation.space, lease.token, self._seen)
+        # The firing was seen, so reads must not fall behind it (S5).
+        space = lease.activation.space
+        caller.revisions.saw(caller.log(space), lease.activation.fired_revision)
+        view = View(caller, space, lease.token, self._seen)
         self.board: Board = Board(view)
         """The board, in the activation's space; once the lease is lost its writes are refused."""
         self._activations = Activations(caller)

@@ -174,6 +174,28 @@ async def test_what_a_broken_off_poll_was_granted_is_given_back(peer: Peer, boar
     assert not hurried.HasField("wait")
 
 
+@pytest.mark.guarantee("S5")
+async def test_the_board_of_a_piece_of_work_is_not_behind_what_fired_it(
+    peer: Peer, board: Board
+) -> None:
+    private = granted()
+    private.leases[0].activation.space = entries_pb2.SPACE_PRIVATE
+    private.leases[0].activation.fired_revision = 9
+    peer.script("Acquire", private)
+    peer.script("Acquire", NO_WORK)
+    peer.script("Get", Refusal(grpc.StatusCode.NOT_FOUND, "NOT_FOUND"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> None:
+        ada.stop()
+        assert await work.board.find("k") is None
+
+    await ada.join(board)
+    (get,) = peer.requests["Get"]
+    assert (get.space, get.min_revision) == (entries_pb2.SPACE_PRIVATE, 9)
+
+
 async def test_a_fault_in_the_function_fails_the_attempt_with_its_type_and_text(
     peer: Peer, board: Board
 ) -> None:
