@@ -18,10 +18,9 @@ from lavagna_server.assembly import ADMIN_TOKEN_FILE, Server, build
 from lavagna_server.domain.errors import StartRefused, StorageFailed
 from lavagna_server.settings import Settings, SettingsRefused, default_data_dir, settings_from
 
-
 SWITCH_SECONDS = 0.000_1
 """How soon a thread gives way to another. Each write passes from the event loop to the writer and back: at Python's own
-5 ms, a lone write on a busy machine takes twice as long."""
+5 ms, a lone write on a busy machine takes more than twice as long."""
 
 
 class Exit(IntEnum):
