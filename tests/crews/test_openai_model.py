@@ -174,7 +174,7 @@ async def test_what_does_not_pass_is_given_up_after_the_last_attempt() -> None:
 
 
 async def test_a_server_that_falls_silent_counts_as_gone() -> None:
-    patience = Patience(attempts_max=2, silence_seconds_max=0.2)
+    patience = Patience(attempts_max=2, silence_seconds_max=1.0)
     async with talk(Stalls(), Stalls(after=GOOD[:20]), patience=patience) as one:
         with pytest.raises(ModelUnavailable, match="timed out"):
             await one.model.reply(PROMPT)
