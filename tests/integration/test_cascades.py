@@ -109,3 +109,16 @@ async def test_a_cooldown_delays_and_loses_nothing(
     assert await bob.acquire() == ()
     await clock.advance(1)
     await bob.acquire_one()
+
+
+async def test_a_condition_that_would_look_at_too_much_is_an_error_that_its_owner_sees(
+    alice: Desk, bob: Desk
+) -> None:
+    await bob.trigger("build", "tasks/{task}", reads=["big/**"], when="size(board) > 0")
+    for number in range(3):
+        await alice.put(f"big/{number}", "x" * 900_000)
+    await alice.put("tasks/1", 1)
+
+    assert await bob.acquire() == ()
+    statistics = await bob.statistics("build")
+    assert statistics.last_error == "reads more than 2097152 bytes of values (reads_bytes_max)"

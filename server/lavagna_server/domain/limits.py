@@ -45,6 +45,8 @@ class Limits:
     """Patterns in a trigger's `on`, and in its `reads`."""
     reads_entries_max: int = 1_000
     """Entries that one evaluation of a condition may look at, and subjects that one commit may touch."""
+    reads_bytes_max: int = 2 << 20
+    """Bytes of the values that one evaluation of a condition may look at."""
     reason_bytes_max: int = 4_096
     """UTF-8 bytes of the reason of a failure."""
     schema_bytes_max: int = 64 << 10

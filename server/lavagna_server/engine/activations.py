@@ -37,10 +37,9 @@ from lavagna_server.engine.calls import Call
 from lavagna_server.engine.claims import Claims, Leased
 from lavagna_server.engine.commits import Log, Written, held, touches
 from lavagna_server.engine.firing import count
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
-from lavagna_server.engine.reading import Readers
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.engine.writer import Writer
 from lavagna_server.ports.store import Order
 
 R = TypeVar("R")
@@ -77,16 +76,9 @@ class Heartbeats:
 class Activations:
     """The agenda as its workers meet it."""
 
-    def __init__(
-        self, writer: Writer, log: Log, claims: Claims, bell: Bell, readers: Readers
-    ) -> None:
-        self._writer, self._log, self._claims, self._bell, self._readers = (
-            writer,
-            log,
-            claims,
-            bell,
-            readers,
-        )
+    def __init__(self, ground: Ground, log: Log, claims: Claims, bell: Bell) -> None:
+        self._writer, self._readers = ground.writer, ground.readers
+        self._log, self._claims, self._bell = log, claims, bell
 
     async def acquire(
         self,

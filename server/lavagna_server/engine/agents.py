@@ -10,16 +10,14 @@ from typing import TypeVar
 from lavagna_server.domain.agents import SERVER_WIDE, Agent, Caller, Role
 from lavagna_server.domain.entries import Space, SpaceName
 from lavagna_server.domain.errors import AlreadyExists, Exhausted, NotFound, PermissionDenied
-from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.boards import check_admin
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.identity import Identity, Presence, token_hash
 from lavagna_server.engine.once import once
-from lavagna_server.engine.reading import Readers, visible_space
+from lavagna_server.engine.reading import visible_space
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.engine.writer import Writer
-from lavagna_server.ports.clock import Clock
 
 R = TypeVar("R")
 
@@ -53,17 +51,9 @@ class Greeting:
 class Agents:
     """Keeps the agents of a board."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        catalog: Catalog,
-        identity: Identity,
-        readers: Readers,
-        clock: Clock,
-        limits: Limits,
-    ) -> None:
-        self._writer, self._catalog, self._identity = writer, catalog, identity
-        self._readers, self._clock, self._limits = readers, clock, limits
+    def __init__(self, ground: Ground, identity: Identity) -> None:
+        self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
+        self._clock, self._limits, self._identity = ground.clock, ground.limits, identity
 
     async def register(
         self, call: Call[Registered, R], name: str, role: Role, teams: Sequence[str]

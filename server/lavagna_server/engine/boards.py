@@ -20,14 +20,12 @@ from lavagna_server.domain.errors import (
     RoleRequired,
     StaleRecord,
 )
-from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.regions import Region
 from lavagna_server.engine.calls import Call
-from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
-from lavagna_server.engine.reading import Readers, visible_space
+from lavagna_server.engine.reading import visible_space
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.engine.writer import Writer
 from lavagna_server.ports.languages import Schemas
 from lavagna_server.ports.store import Subtree
 
@@ -51,8 +49,8 @@ def check_admin(caller: Caller) -> None:
 class Boards:
     """Keeps boards."""
 
-    def __init__(self, writer: Writer, catalog: Catalog, readers: Readers) -> None:
-        self._writer, self._catalog, self._readers = writer, catalog, readers
+    def __init__(self, ground: Ground) -> None:
+        self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
 
     async def create(self, call: Call[Board, R], draft: Board) -> R:
         """Creates a board. Raises `AlreadyExists`."""
@@ -168,8 +166,9 @@ def new_epoch() -> str:
 class RegionRules:
     """Keeps the regions of a board."""
 
-    def __init__(self, writer: Writer, catalog: Catalog, schemas: Schemas, limits: Limits) -> None:
-        self._writer, self._catalog, self._schemas, self._limits = writer, catalog, schemas, limits
+    def __init__(self, ground: Ground, schemas: Schemas) -> None:
+        self._writer, self._catalog = ground.writer, ground.catalog
+        self._schemas, self._limits = schemas, ground.limits
 
     async def set(self, call: Call[Region, R], draft: Region, *, expected_version: int) -> R:
         """Creates or replaces a region. Administrators, and the owner of the region that is there or around it.

@@ -16,6 +16,7 @@ from lavagna_server.engine.commits import Commits, Log
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Evaluator
 from lavagna_server.engine.feed import Feed
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.identity import Identity
 from lavagna_server.engine.quotas import Quotas
 from lavagna_server.engine.reading import Readers
@@ -65,12 +66,15 @@ class Engine:
         self._store = store
         self._is_up = False
         self._bell, self._feed = Bell(), Feed()
-        self.catalog = Catalog()
-        self.readers = Readers(store)
+        self.catalog, self.readers = Catalog(), Readers(store)
+        self.identity = Identity(
+            self.catalog, clock, trust_names=options.trust_names, secret=options.secret
+        )
+        self.quotas = Quotas(limits)
         evaluator = Evaluator(conditions, limits)
         controller = Controller(evaluator, limits)
         log = Log(controller, schemas, limits)
-        writer = Writer(
+        self._writer = Writer(
             store,
             self.catalog,
             clock,
@@ -78,37 +82,15 @@ class Engine:
             settle=controller.settle,
             publish=self._publish,
         )
-        self._writer = writer
-        self.identity = Identity(
-            self.catalog, clock, trust_names=options.trust_names, secret=options.secret
-        )
-        self.quotas = Quotas(limits)
-        self.commits = Commits(writer, log)
-        self.reads = Reads(self.readers, self.catalog, clock, limits)
-        self.watches = Watches(
-            self._feed,
-            self.readers,
-            self.catalog,
-            clock,
-            limits,
-            bookmark_seconds=options.bookmark_seconds,
-        )
-        self.triggers = Triggers(
-            writer, self.catalog, controller, evaluator, self.readers, clock, limits
-        )
-        self.activations = Activations(writer, log, Claims(controller), self._bell, self.readers)
-        self.boards = Boards(writer, self.catalog, self.readers)
-        self.regions = RegionRules(writer, self.catalog, schemas, limits)
-        self.agents = Agents(writer, self.catalog, self.identity, self.readers, clock, limits)
-        self.upkeep = Upkeep(
-            writer,
-            log,
-            controller,
-            self.readers,
-            self.catalog,
-            clock,
-            requests_kept=options.requests_kept,
-        )
+        ground = Ground(self._writer, self.readers, self.catalog, clock, limits)
+        self.commits = Commits(self._writer, log)
+        self.reads = Reads(ground)
+        self.watches = Watches(ground, self._feed, bookmark_seconds=options.bookmark_seconds)
+        self.triggers = Triggers(ground, controller, evaluator)
+        self.activations = Activations(ground, log, Claims(controller), self._bell)
+        self.boards, self.regions = Boards(ground), RegionRules(ground, schemas)
+        self.agents = Agents(ground, self.identity)
+        self.upkeep = Upkeep(ground, log, controller, requests_kept=options.requests_kept)
 
     async def start(self) -> None:
         """Loads the configuration and begins to work."""

@@ -6,7 +6,7 @@ read, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -95,11 +95,8 @@ class Evaluator:
             return Evaluated(Verdict.TRUE)
         read = self._read(view, trigger, subject.bind, reader, regions)
         keys = tuple(entry.key for entry in read)
-        if len(read) > self._limits.reads_entries_max:
-            return Evaluated(
-                Verdict.ERROR,
-                error=f"reads more than {self._limits.reads_entries_max} entries (reads_entries_max)",
-            )
+        if excess := self._excess(read):
+            return Evaluated(Verdict.ERROR, error=excess, read_keys=keys)
         names = {
             "entry": _as_map(subject.entry),
             "old": _as_map(subject.old),
@@ -132,6 +129,18 @@ class Evaluator:
             if len(found) > self._limits.reads_entries_max:
                 break
         return list(found.values())
+
+    def _excess(self, read: Sequence[Entry]) -> str:
+        """Why this is more than a condition may look at; empty when it is not. Checked before anything is decoded."""
+        limits = self._limits
+        if len(read) > limits.reads_entries_max:
+            return f"reads more than {limits.reads_entries_max} entries (reads_entries_max)"
+        if (
+            sum(entry.value.size_bytes for entry in read if entry.value is not None)
+            > limits.reads_bytes_max
+        ):
+            return f"reads more than {limits.reads_bytes_max} bytes of values (reads_bytes_max)"
+        return ""
 
     def _outcome(
         self, trigger: Trigger, names: Mapping[str, Any], keys: tuple[str, ...]

@@ -11,10 +11,8 @@ from lavagna_server.domain.diffs import Difference, difference
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.domain.errors import Compacted, NotFound
 from lavagna_server.domain.keys import EVERYTHING, Pattern
-from lavagna_server.domain.limits import Limits
-from lavagna_server.engine.catalog import Catalog
-from lavagna_server.engine.reading import Readers, ReadPoint, StateAt, state_at, visible_space
-from lavagna_server.ports.clock import Clock
+from lavagna_server.engine.ground import Ground
+from lavagna_server.engine.reading import ReadPoint, StateAt, state_at, visible_space
 from lavagna_server.ports.store import Snapshot
 
 
@@ -78,8 +76,9 @@ class ExportPart:
 class Reads:
     """Looks at entries on behalf of a caller, who sees nothing that it may not read."""
 
-    def __init__(self, readers: Readers, catalog: Catalog, clock: Clock, limits: Limits) -> None:
-        self._readers, self._catalog, self._clock, self._limits = readers, catalog, clock, limits
+    def __init__(self, ground: Ground) -> None:
+        self._readers, self._catalog = ground.readers, ground.catalog
+        self._clock, self._limits = ground.clock, ground.limits
 
     async def get(
         self, caller: Caller, space: SpaceName, entry: EntryId, point: ReadPoint

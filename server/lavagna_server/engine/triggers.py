@@ -19,17 +19,14 @@ from lavagna_server.domain.errors import (
     StaleRecord,
 )
 from lavagna_server.domain.keys import EVERYTHING
-from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.triggers import Mode, Statistics, Trigger, TriggerId
 from lavagna_server.engine.calls import Call
-from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Evaluator, Subject, Verdict
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
-from lavagna_server.engine.reading import Readers, ReadPoint, StateAt, state_at
+from lavagna_server.engine.reading import ReadPoint, StateAt, state_at
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.engine.writer import Writer
-from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.store import Order, Snapshot
 
 R = TypeVar("R")
@@ -64,23 +61,10 @@ class Trial:
 class Triggers:
     """The triggers of a board as their agents meet them."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        catalog: Catalog,
-        controller: Controller,
-        evaluator: Evaluator,
-        readers: Readers,
-        clock: Clock,
-        limits: Limits,
-    ) -> None:
-        self._writer, self._catalog, self._controller = writer, catalog, controller
-        self._evaluator, self._readers, self._clock, self._limits = (
-            evaluator,
-            readers,
-            clock,
-            limits,
-        )
+    def __init__(self, ground: Ground, controller: Controller, evaluator: Evaluator) -> None:
+        self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
+        self._clock, self._limits = ground.clock, ground.limits
+        self._controller, self._evaluator = controller, evaluator
 
     async def set(self, call: Call[Trigger, R], draft: Trigger, *, expected_version: int) -> R:
         """Creates or replaces a trigger; setting the same again changes nothing.

@@ -21,15 +21,12 @@ from lavagna_server.domain.entries import ChangeType, Commit, Entry, Occasion, S
 from lavagna_server.domain.regions import Region
 from lavagna_server.domain.triggers import Trigger
 from lavagna_server.engine.boards import compact
-from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.commits import Log
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Subject, Verdict
 from lavagna_server.engine.firing import Spark, count, fire, note_error
-from lavagna_server.engine.reading import Readers
+from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.engine.writer import Writer
-from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.store import Order, Subtree
 
 BATCH = 128
@@ -44,25 +41,13 @@ class Upkeep:
     """Sleeps until something is due, and carries it out."""
 
     def __init__(
-        self,
-        writer: Writer,
-        log: Log,
-        controller: Controller,
-        readers: Readers,
-        catalog: Catalog,
-        clock: Clock,
-        *,
-        requests_kept: timedelta,
+        self, ground: Ground, log: Log, controller: Controller, *, requests_kept: timedelta
     ) -> None:
-        self._writer, self._commits, self._controller = writer, log, controller
-        self._readers, self._catalog, self._clock, self._requests_kept = (
-            readers,
-            catalog,
-            clock,
-            requests_kept,
-        )
-        self._started_at = clock.now()
-        self._chores_at = clock.now() + CHORES_EVERY
+        self._writer, self._readers, self._catalog = ground.writer, ground.readers, ground.catalog
+        self._commits, self._controller = log, controller
+        self._clock, self._requests_kept = ground.clock, requests_kept
+        self._started_at = ground.clock.now()
+        self._chores_at = ground.clock.now() + CHORES_EVERY
         self._deadline: datetime | None = None
         self._earlier = asyncio.Event()
         self._asleep = asyncio.Event()

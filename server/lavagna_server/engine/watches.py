@@ -18,13 +18,12 @@ from lavagna_server.domain.errors import (
     ShuttingDown,
     Unauthenticated,
 )
-from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.positions import Place, Position, Target, filter_digest, parse_position
 from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.feed import Feed
-from lavagna_server.engine.reading import Readers, visible_space
+from lavagna_server.engine.ground import Ground
+from lavagna_server.engine.reading import visible_space
 from lavagna_server.engine.watcher import Message, Watcher
-from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.store import Snapshot
 
 
@@ -43,18 +42,9 @@ class Start:
 class Watches:
     """Opens watches, and ends them all when the server goes down."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        readers: Readers,
-        catalog: Catalog,
-        clock: Clock,
-        limits: Limits,
-        *,
-        bookmark_seconds: float,
-    ) -> None:
-        self._feed, self._readers, self._catalog = feed, readers, catalog
-        self._clock, self._limits = clock, limits
+    def __init__(self, ground: Ground, feed: Feed, *, bookmark_seconds: float) -> None:
+        self._feed, self._readers, self._catalog = feed, ground.readers, ground.catalog
+        self._clock, self._limits = ground.clock, ground.limits
         self._bookmark_seconds = bookmark_seconds
         self._open: set[Watcher] = set()
         self._is_stopping = False
