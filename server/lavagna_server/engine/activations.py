@@ -95,7 +95,7 @@ class Activations:
             raise RoleRequired(agent=caller.agent, role=caller.role.name.lower(), needs="agent")
         deadline = asyncio.get_running_loop().time() + wait.total_seconds()
 
-        found = False
+        found = True
 
         def operation(work: Workspace) -> Acquired:
             nonlocal found
@@ -109,6 +109,7 @@ class Activations:
 
         while True:
             rung = self._bell.listen(caller.board)
+            found = True  # a recorded response is one with leases
             response = await once(
                 self._writer, call, operation, is_effect=lambda acquired: bool(acquired.leases)
             )
