@@ -1,41 +1,22 @@
-"""The command `lavagna`: parses, runs, and says how it went."""
+"""The command `lavagna`, which is there even where the parts that it needs are not."""
 
 import sys
-from io import TextIOWrapper
+from importlib import import_module
 
-from lavagna_cli.application import app
 from lavagna_cli.exits import ExitCode
-from lavagna_cli.options import Format
-from lavagna_cli.report import told
 
 
 def main() -> None:
-    """Runs the command line and exits with the code of the family of what went wrong."""
-    sys.exit(run(sys.argv[1:]))
-
-
-def run(arguments: list[str]) -> int:
-    """Runs one command line and gives its exit code."""
-    _speak_utf8()
+    """Runs the command line that the process was started with, and exits."""
     try:
-        code = app(arguments, prog_name="lavagna", standalone_mode=False)
-    except Exception as error:  # noqa: BLE001 (a wrong command line, whose class typer hides)
-        return told(error, _format_asked_for(arguments))
-    return code if isinstance(code, int) else ExitCode.OK
-
-
-def _speak_utf8() -> None:
-    """Keys and values are Unicode, whatever the terminal's locale says."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _format_asked_for(arguments: list[str]) -> Format | None:
-    """The format that a command line too wrong to be parsed asks for."""
-    spelt = " ".join(arguments) + " "
-    asked = ("-o json ", "-ojson ", "--output json ", "--output=json ")
-    return Format.JSON if any(each in spelt for each in asked) else None
+        running = import_module("lavagna_cli.running")
+    except ModuleNotFoundError as missing:
+        sys.stderr.write(
+            f"error: the command line needs {missing.name}, which is not installed."
+            " Run pip install 'lavagna[cli]'\n"
+        )
+        sys.exit(ExitCode.UNAVAILABLE)
+    sys.exit(running.run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,6 +58,16 @@ Ttl = Annotated[
         help="The entry expires after this long.",
         metavar="DURATION",
         parser=duration,
+    ),
+]
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Where the server keeps its boards. [dim]$LAVAGNA_DATA_DIR, else your directory for "
+        "data[/]",
+        metavar="DIR",
     ),
 ]
 

@@ -81,10 +81,9 @@ def demonstrate(given: Mapping[str, Any]) -> int:
     """Holds the demonstration with these options of `lavagna_crew.demo.run`; its exit code.
 
     Raises:
-        NotInstalled: The crew, or the server that it starts, is not.
+        NotInstalled: The crew is not.
     """
-    _server()
-    crew = _part("lavagna_crew.demo", extra="crew")
+    crew = _part("lavagna_crew.demo", extra="crew,server")
     return int(crew.run(**given))
 
 

@@ -1,6 +1,8 @@
 """Help: every command explains itself, by an example that works."""
 
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
@@ -8,9 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from lavagna_cli.__main__ import run
 from lavagna_cli.application import app
 from lavagna_cli.exits import MEANINGS, ExitCode
+from lavagna_cli.running import run
 
 EXPECTED = """
     serve demo put get ls history diff revert rm watch wait try
@@ -105,3 +107,14 @@ def test_no_arguments_give_help_and_the_usage_code(capfd: pytest.CaptureFixture[
 def test_the_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == ExitCode.OK
     assert capfd.readouterr().out == "lavagna 0.1.0\n"
+
+
+def test_without_the_parts_that_it_needs_the_command_says_what_to_install() -> None:
+    program = "import sys; sys.modules['typer'] = None; import lavagna_cli.__main__ as m; m.main()"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert ended.returncode == ExitCode.UNAVAILABLE
+    assert ended.stderr.decode().splitlines() == [
+        "error: the command line needs typer, which is not installed."
+        " Run pip install 'lavagna[cli]'"
+    ]

@@ -6,12 +6,12 @@ import pytest
 import typer
 
 from lavagna_cli import options
-from lavagna_cli.__main__ import run
 from lavagna_cli.command import Scope, command
 from lavagna_cli.exits import ExitCode
 from lavagna_cli.frame import frame
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.options import Format, Options
+from lavagna_cli.running import run
 
 VARIABLES = ("TARGET", "BOARD", "AGENT", "TOKEN", "TLS_CA", "TLS_CERT", "TLS_KEY")
 

@@ -22,6 +22,48 @@ app = typer.Typer(no_args_is_help=True)
 RegionPath = Annotated[
     str, typer.Argument(metavar="PATH", help="The key at the root of the region.")
 ]
+Owner = Annotated[
+    str,
+    typer.Option(
+        help="Who may always read, write and change it: AGENT or team:TEAM.", metavar="WHO"
+    ),
+]
+Readers = Annotated[
+    list[str] | None,
+    typer.Option(help="Who may read: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"),
+]
+Writers = Annotated[
+    list[str] | None,
+    typer.Option(help="Who may write: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"),
+]
+PolicyChoice = Annotated[
+    Policy,
+    one_of(Policy, explained="Whether changing needs the version seen, or the last write wins."),
+]
+Schema = Annotated[
+    str, typer.Option(help="A JSON Schema for its values; @FILE reads a file.", metavar="JSON")
+]
+KeepFor = Annotated[
+    timedelta | None,
+    typer.Option(
+        help="Give up superseded versions older than this.", metavar="DURATION", parser=duration
+    ),
+]
+KeepVersions = Annotated[
+    int,
+    typer.Option(
+        help="Keep at most this many versions of an entry; all if left out.",
+        metavar="COUNT",
+        min=0,
+        show_default=False,
+    ),
+]
+RegionVersion = Annotated[
+    int,
+    typer.Option(
+        help="Only if the region is still at this version.", metavar="VERSION", show_default=False
+    ),
+]
 
 
 @command(app, name="list", scope=Scope.BOARD, example="lavagna regions list")
@@ -72,57 +114,14 @@ async def set_(
     invocation: Invocation,
     path: RegionPath,
     *,
-    owner: Annotated[
-        str,
-        typer.Option(
-            help="Who may always read, write and change it: AGENT or team:TEAM.", metavar="WHO"
-        ),
-    ] = "",
-    reader: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who may read: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"
-        ),
-    ] = None,
-    writer: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who may write: AGENT, team:TEAM or *; everyone if left out.", metavar="WHO"
-        ),
-    ] = None,
-    policy: Annotated[
-        Policy,
-        one_of(
-            Policy, explained="Whether changing needs the version seen, or the last write wins."
-        ),
-    ] = Policy.GUARDED,
-    schema: Annotated[
-        str,
-        typer.Option(help="A JSON Schema for its values; @FILE reads a file.", metavar="JSON"),
-    ] = "",
-    keep_for: Annotated[
-        timedelta | None,
-        typer.Option(
-            help="Give up superseded versions older than this.", metavar="DURATION", parser=duration
-        ),
-    ] = None,
-    keep_versions: Annotated[
-        int,
-        typer.Option(
-            help="Keep at most this many versions of an entry; all if left out.",
-            min=0,
-            show_default=False,
-            metavar="COUNT",
-        ),
-    ] = 0,
-    expect: Annotated[
-        int,
-        typer.Option(
-            help="Only if the region is still at this version.",
-            metavar="VERSION",
-            show_default=False,
-        ),
-    ] = 0,
+    owner: Owner = "",
+    reader: Readers = None,
+    writer: Writers = None,
+    policy: PolicyChoice = Policy.GUARDED,
+    schema: Schema = "",
+    keep_for: KeepFor = None,
+    keep_versions: KeepVersions = 0,
+    expect: RegionVersion = 0,
 ) -> None:
     """Create a region, or replace all rules of one."""
     region = Region(

@@ -6,10 +6,51 @@ from typing import Annotated, Any
 import typer
 
 from lavagna_cli import local
+from lavagna_cli.arguments import DataDir
 from lavagna_cli.command import SERVER, Scope, command
 from lavagna_cli.invocation import Invocation
 
 app = typer.Typer()
+
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to listen; port 0 takes a free one. [dim]$LAVAGNA_LISTEN, else "
+        "127.0.0.1:7443[/]",
+        metavar="HOST:PORT",
+    ),
+]
+InMemory = Annotated[
+    bool, typer.Option("--in-memory", help="Keep them in memory; they are gone with the process.")
+]
+Tokens = Annotated[
+    bool | None,
+    typer.Option(
+        help="Whether callers prove who they are. Unset: everywhere but on loopback.",
+        show_default=False,
+    ),
+]
+TlsCert = Annotated[
+    Path | None, typer.Option(help="The server's certificate chain, in PEM.", metavar="FILE")
+]
+TlsKey = Annotated[Path | None, typer.Option(help="The certificate's key, in PEM.", metavar="FILE")]
+TlsClientCa = Annotated[
+    Path | None,
+    typer.Option(help="Who vouches for the agents' certificates, in PEM.", metavar="FILE"),
+]
+MetricsListen = Annotated[
+    str | None, typer.Option(help="Where Prometheus finds metrics.", metavar="HOST:PORT")
+]
+LogLevel = Annotated[
+    str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")
+]
+LogFormat = Annotated[str | None, typer.Option(help="auto, json or text.", metavar="FORMAT")]
+ReadyFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Gets a JSON object with the address once the server answers.", metavar="FILE"
+    ),
+]
 
 
 @command(
@@ -25,58 +66,17 @@ app = typer.Typer()
 def serve(
     invocation: Invocation,
     *,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to listen; port 0 takes a free one. [dim]$LAVAGNA_LISTEN, else "
-            "127.0.0.1:7443[/]",
-            metavar="HOST:PORT",
-        ),
-    ] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the boards are kept. [dim]$LAVAGNA_DATA_DIR, else your directory for "
-            "data[/]",
-            metavar="DIR",
-        ),
-    ] = None,
-    in_memory: Annotated[
-        bool,
-        typer.Option("--in-memory", help="Keep them in memory; they are gone with the process."),
-    ] = False,
-    tokens: Annotated[
-        bool | None,
-        typer.Option(
-            help="Whether callers prove who they are. Unset: everywhere but on loopback.",
-            show_default=False,
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option(help="The server's certificate chain, in PEM.", metavar="FILE")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(help="The certificate's key, in PEM.", metavar="FILE")
-    ] = None,
-    tls_client_ca: Annotated[
-        Path | None,
-        typer.Option(help="Who vouches for the agents' certificates, in PEM.", metavar="FILE"),
-    ] = None,
-    metrics_listen: Annotated[
-        str | None, typer.Option(help="Where Prometheus finds metrics.", metavar="HOST:PORT")
-    ] = None,
-    log_level: Annotated[
-        str | None, typer.Option(help="debug, info, warning or error.", metavar="LEVEL")
-    ] = None,
-    log_format: Annotated[
-        str | None, typer.Option(help="auto, json or text.", metavar="FORMAT")
-    ] = None,
-    ready_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="Gets a JSON object with the address once the server answers.", metavar="FILE"
-        ),
-    ] = None,
+    listen: Listen = None,
+    data_dir: DataDir = None,
+    in_memory: InMemory = False,
+    tokens: Tokens = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    tls_client_ca: TlsClientCa = None,
+    metrics_listen: MetricsListen = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+    ready_file: ReadyFile = None,
 ) -> None:
     """Run a server until it is told to stop.
 

@@ -1,12 +1,14 @@
 """doctor, backup, restore: what an operator does with a server's data on its own machine."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from lavagna_cli import documents, local, progress, values
+from lavagna_cli.arguments import DataDir
 from lavagna_cli.command import SERVER, Scope, command
 from lavagna_cli.exits import ExitCode
 from lavagna_cli.invocation import Invocation
@@ -14,16 +16,6 @@ from lavagna_cli.local import Finding
 from lavagna_cli.screen import Column, Rows
 
 app = typer.Typer()
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Where the server keeps its boards. [dim]$LAVAGNA_DATA_DIR, else your directory for "
-        "data[/]",
-        metavar="DIR",
-    ),
-]
 
 
 @command(
@@ -126,5 +118,5 @@ def restore(
     invocation.screen.done(
         {"data_dir": str(where), "file": str(file)},
         bare=str(where),
-        remark=f"Restored {file} to {where}; start it with: lavagna serve --data-dir {where}",
+        remark=f"Restored {file} to {where}; start it: lavagna serve --data-dir {quote(str(where))}",
     )

@@ -80,9 +80,9 @@ class Shell:
     @asynccontextmanager
     async def started(self, *words: str | Path, stdout: int = PIPE) -> AsyncGenerator[Process]:
         """A command that runs; killed at the end if it still does."""
-        environment = _environment(self.variables)
+        inherited = environment(self.variables)
         process = await asyncio.create_subprocess_exec(
-            PROGRAM, *words, stdin=PIPE, stdout=stdout, stderr=PIPE, env=environment
+            PROGRAM, *words, stdin=PIPE, stdout=stdout, stderr=PIPE, env=inherited
         )
         try:
             yield process
@@ -92,7 +92,7 @@ class Shell:
             await process.communicate()
 
 
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """This process's environment without anything that bends the command, and with `variables`."""
     bends = ("LAVAGNA_", "OPENAI_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(bends)}

@@ -1,0 +1,131 @@
+"""The command on a real terminal: colours, questions, progress, completion."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+from pathlib import Path
+
+from lavagna_cli.exits import ExitCode
+from tests.integration.cli.shell import PROGRAM, Shell, environment
+
+
+class Terminal:
+    """Runs one command on a terminal of its own."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._environment = {**environment(shell.variables), "TERM": "xterm-256color"}
+
+    async def run(self, *words: str | Path, typed: bytes = b"") -> tuple[int, str]:
+        """The exit code and what the terminal showed; `typed` is in its keyboard's buffer."""
+        ours, theirs = pty.openpty()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                PROGRAM, *words, stdin=theirs, stdout=theirs, stderr=theirs, env=self._environment
+            )
+            os.close(theirs)
+            os.write(ours, typed)
+            shown = await asyncio.to_thread(_all_of, ours)
+            return await process.wait(), shown
+        finally:
+            os.close(ours)
+
+
+def _all_of(terminal: int) -> str:
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # Linux says so when the other end is closed
+            return shown.decode()
+        if not part:
+            return shown.decode()
+        shown += part
+
+
+async def test_a_terminal_gets_colours(shell: Shell) -> None:
+    await shell.ok("put", "k", '{"status": "ready"}')
+    await shell.ok("put", "k", '{"status": "done"}', "--expect", "1")
+    terminal = Terminal(shell)
+    _, table = await terminal.run("ls")
+    _, watched = await terminal.run("watch", "--since", "0", "--count", "2")
+    _, difference = await terminal.run("diff", "k", "1", "2")
+    _, document = await terminal.run("get", "k", "-o", "json")
+
+    assert "\x1b[1mk" in table
+    assert "\x1b[32m created" in watched
+    assert "\x1b[33m updated" in watched
+    assert '\x1b[31m-  "status": "ready"' in difference
+    assert '\x1b[32m+  "status": "done"' in difference
+    assert "\x1b" not in document
+
+
+async def test_no_color_is_honoured(shell: Shell) -> None:
+    await shell.ok("put", "k", "v")
+    _, shown = await Terminal(Shell({**shell.variables, "NO_COLOR": "1"})).run(
+        "watch", "--since", "0", "--count", "1"
+    )
+
+    assert "k created v1" in shown.replace("\x1b[1m", "").replace("\x1b[0m", "").replace(
+        "\x1b[2m", ""
+    )
+    assert "\x1b[3" not in shown
+
+
+async def test_a_value_cannot_command_the_terminal(shell: Shell) -> None:
+    await shell.ok("put", "evil", "--text", "\x1b]0;owned\x07line\nnext")
+    await shell.ok("put", "blob", "-", "--data", typed=b"\x1b[2J\xff")
+    _, text = await Terminal(shell).run("get", "evil")
+    _, data = await Terminal(shell).run("get", "blob")
+
+    assert text == "\\x1b]0;owned\\x07line\r\nnext\r\n"
+    assert "\x1b[2J" not in data
+    assert "<5 bytes>; redirect standard output" in data
+
+
+async def test_a_question_is_asked_and_its_answer_heeded(shell: Shell, board: str) -> None:
+    terminal = Terminal(shell)
+    declined, asked = await terminal.run("boards", "delete", board, typed=b"n\n")
+    agreed, _ = await terminal.run("boards", "delete", board, typed=b"y\n")
+
+    assert f"Delete board {board} and everything on it, for good? [y/N]" in asked
+    assert (declined, agreed) == (ExitCode.INTERRUPTED, ExitCode.OK)
+
+
+async def test_long_work_shows_a_bar_that_goes_away(shell: Shell, tmp_path: Path) -> None:
+    await shell.ok("put", "k", "v")
+    code, shown = await Terminal(shell).run("export", tmp_path / "board.jsonl")
+
+    assert code == ExitCode.OK
+    assert "Exporting" in shown
+    assert "Exported" in shown.rpartition("\x1b[2K")[2]
+
+
+async def test_keys_commands_and_words_complete(shell: Shell) -> None:
+    await shell.ok("put", "plan/goal", "v")
+    await shell.ok("put", "plan/日本", "v")
+
+    async def completed(*words: str) -> list[str]:
+        typed = {
+            "_LAVAGNA_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(["lavagna", *words]),
+            "COMP_CWORD": str(len(words)),
+        }
+        return (await Shell({**shell.variables, **typed}).ok()).lines
+
+    assert await completed("tri") == ["triggers"]
+    assert await completed("get", "plan/") == ["plan/goal", "plan/日本"]
+    assert await completed("regions", "set", "plan", "--policy", "g") == ["guarded"]
+
+
+async def test_completion_is_silent_without_a_server(shell: Shell) -> None:
+    typed = {
+        "LAVAGNA_TARGET": "127.0.0.1:1",
+        "_LAVAGNA_COMPLETE": "complete_bash",
+        "COMP_WORDS": "lavagna get p",
+        "COMP_CWORD": "2",
+    }
+    outcome = await Shell({**shell.variables, **typed}).ok()
+
+    assert (outcome.text.strip(), outcome.err) == ("", "")
