@@ -23,6 +23,9 @@ SET_PARENT_DEATH_SIGNAL = 1
 SET_CHILD_SUBREAPER = 36
 """Options of Linux's prctl(2)."""
 
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that ask the warden to end."""
+
 CLEARING_SECONDS_MAX = 5.0
 RECORD_BYTES_MAX = 4 * 1024 * 1024
 PROCESSES_MAX = 64
@@ -59,7 +62,7 @@ class Pipes:
 
 def main() -> None:
     """Carries out one order."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in STOPPING:
         signal.signal(number, _stop)
     _tie_to_parent()
     order: dict[str, Any] = json.load(sys.stdin)
@@ -78,25 +81,16 @@ def examine(home: Path, limits: dict[str, Any]) -> dict[str, Any]:
     output, output_in = os.pipe()
     pipes = Pipes(records=records, output=output, output_bytes_max=limits["output_bytes_max"])
     start = time.monotonic()
-    examiner = Path(__file__).with_name("examiner.py")
-    process = subprocess.Popen(  # noqa: S603 - running it is what the warden is for
-        [sys.executable, "-I", "-S", "-B", "-u", str(examiner), str(records_in)],
-        cwd=home,
-        env=_environment(home),
-        stdin=subprocess.DEVNULL,
-        stdout=output_in,
-        stderr=output_in,
-        pass_fds=[records_in],
-        start_new_session=True,
-        preexec_fn=lambda: _limit(limits),  # noqa: PLW1509 - there is one thread here
-    )
+    group = None
     try:
+        process = _started(home, limits, records_in, output_in)
+        group = process.pid
         os.close(records_in)
         os.close(output_in)
         timed_out = not _wait(process, pipes, until=start + limits["seconds"])
         code = process.poll()
     finally:
-        _clear(process.pid)
+        _clear(group)
     pipes.drain(0)
     return {
         "records": pipes.text(records).splitlines(),
@@ -105,6 +99,24 @@ def examine(home: Path, limits: dict[str, Any]) -> dict[str, Any]:
         "timed_out": timed_out or code == -signal.SIGXCPU,
         "seconds": round(time.monotonic() - start, 3),
     }
+
+
+def _started(
+    home: Path, limits: dict[str, Any], records: int, output: int
+) -> "subprocess.Popen[bytes]":
+    """The examiner, under its limits."""
+    examiner = Path(__file__).with_name("examiner.py")
+    return subprocess.Popen(  # noqa: S603 - running it is what the warden is for
+        [sys.executable, "-I", "-S", "-B", "-u", str(examiner), str(records)],
+        cwd=home,
+        env=_environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=[records],
+        start_new_session=True,
+        preexec_fn=lambda: _limit(limits),  # noqa: PLW1509 - there is one thread here
+    )
 
 
 def _wait(process: "subprocess.Popen[bytes]", pipes: Pipes, *, until: float) -> bool:
@@ -162,14 +174,15 @@ def _processes_of_user() -> int:
     return count
 
 
-def _clear(group: int) -> None:
-    """Kills the group, and every process that descends from this one.
+def _clear(group: int | None) -> None:
+    """Kills the group, if it is known by now, and every process that descends from this one.
 
     Those whose parent died became children of this process, wherever they hid: it is their
     subreaper. Each round kills the children there are, which brings up the grandchildren.
     """
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+    if group is not None:
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
     until = time.monotonic() + CLEARING_SECONDS_MAX
     while not _reaped():
         if time.monotonic() > until:
@@ -209,6 +222,9 @@ def _tie_to_parent() -> None:
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
+    """Ends the warden wherever it is, once: nothing may interrupt the cleaning up."""
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 
