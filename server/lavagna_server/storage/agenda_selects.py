@@ -29,6 +29,7 @@ _CONDITIONS: Mapping[str, ColumnElement[bool]] = {
     "below_number": _c.number < bindparam("below_number"),
     "fired_after": _c.fired_at > bindparam("fired_after"),
     "offered_by": or_(_c.not_before.is_(None), _c.not_before <= bindparam("offered_by")),
+    "wait_ended_by": _c.not_before <= bindparam("wait_ended_by"),
     "lease_expired_by": _c.lease_expires_at <= bindparam("lease_expired_by"),
     "start_due_by": _c.start_by <= bindparam("start_due_by"),
     "due_by": _c.due_by <= bindparam("due_by"),
@@ -154,6 +155,7 @@ def _limits(where: ActivationFilter, space: int | None) -> Sequence[tuple[str, i
             for name, moment in (
                 ("fired_after", where.fired_after),
                 ("offered_by", where.offered_by),
+                ("wait_ended_by", where.wait_ended_by),
                 ("lease_expired_by", where.lease_expired_by),
                 (start, where.start_due_by),
             )

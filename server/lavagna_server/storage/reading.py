@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
+from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import Select, Table, select
 
 from lavagna_server.domain.agenda import Activation, ActivationFilter, ActivationId
 from lavagna_server.domain.agents import Agent
@@ -21,11 +22,16 @@ from lavagna_server.storage.agenda_rows import activation_of
 from lavagna_server.storage.log_reading import LogReading
 from lavagna_server.storage.rows import Row, micros, moment
 
-_RECORDS: Mapping[type[Record], tuple[Table, Callable[[Row], Record]]] = {
-    Board: (tables.boards, record_rows.board_of),
-    Region: (tables.regions, record_rows.region_of),
-    Agent: (tables.agents, record_rows.agent_of),
-    Trigger: (tables.triggers, record_rows.trigger_of),
+
+def _in_order(table: Table) -> Select[Any]:
+    return select(table).order_by(*table.primary_key)
+
+
+_RECORDS: Mapping[type[Record], tuple[Select[Any], Callable[[Row], Record]]] = {
+    Board: (_in_order(tables.boards), record_rows.board_of),
+    Region: (_in_order(tables.regions), record_rows.region_of),
+    Agent: (_in_order(tables.agents), record_rows.agent_of),
+    Trigger: (_in_order(tables.triggers), record_rows.trigger_of),
 }
 
 
@@ -33,8 +39,8 @@ class Reading(LogReading):
     """A `Snapshot` of what a connection's transaction sees."""
 
     def records(self, kind: type[RecordT]) -> Sequence[RecordT]:
-        table, record_of = _RECORDS[kind]
-        found = map(record_of, self._all(select(table).order_by(*table.primary_key)))
+        statement, record_of = _RECORDS[kind]
+        found = map(record_of, self._all(statement))
         return [record for record in found if isinstance(record, kind)]
 
     def effect(self, board: str, agent: str, request_id: str) -> Effect | None:
@@ -45,6 +51,15 @@ class Reading(LogReading):
         (board, owner), name = trigger
         found = self._all(selects.EDGES, board=board, owner=owner, trigger=name, binding=binding)
         return frozenset(EntryId(Kind(kind), key) for kind, key in found)
+
+    def edges_of(self, trigger: TriggerId) -> Sequence[EdgeId]:
+        found = self._all(
+            selects.EDGES_OF_TRIGGER,
+            board=trigger.space.board,
+            owner=trigger.space.owner,
+            trigger=trigger.name,
+        )
+        return [EdgeId(trigger, binding, EntryId(Kind(kind), key)) for binding, kind, key in found]
 
     def activation(self, activation: ActivationId) -> Activation | None:
         space, number = activation

@@ -209,7 +209,7 @@ def version_of(row: Row) -> Entry:
 
 def head_cells(space: int, ordinal: int, entry: Entry) -> Cells:
     """The row that points to a version as the newest."""
-    expires_at = micros_or_none(entry.expires_at) if entry.exists else None
+    ended = not entry.exists
     return (
         space,
         entry.kind.value,
@@ -217,8 +217,8 @@ def head_cells(space: int, ordinal: int, entry: Entry) -> Cells:
         entry.version,
         entry.revision,
         ordinal,
-        expires_at,
-        not entry.exists,
+        None if ended else micros_or_none(entry.expires_at),
+        ended,
     )
 
 

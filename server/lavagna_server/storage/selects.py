@@ -166,6 +166,11 @@ EFFECT = select(requests).where(
     requests.c.agent == bindparam("agent"),
     requests.c.request_id == bindparam("request_id"),
 )
+EDGES_OF_TRIGGER = select(edges.c.binding, edges.c.kind, edges.c.key).where(
+    edges.c.board == bindparam("board"),
+    edges.c.owner == bindparam("owner"),
+    edges.c.trigger == bindparam("trigger"),
+)
 EDGES = select(edges.c.kind, edges.c.key).where(
     edges.c.board == bindparam("board"),
     edges.c.owner == bindparam("owner"),

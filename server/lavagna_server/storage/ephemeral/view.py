@@ -97,6 +97,14 @@ class View:
     def edges(self, trigger: TriggerId, binding: str) -> frozenset[EntryId]:
         return self._state.edges.get((trigger, binding), frozenset())
 
+    def edges_of(self, trigger: TriggerId) -> Sequence[EdgeId]:
+        return [
+            EdgeId(trigger, binding, entry)
+            for (owner, binding), entries in self._state.edges.items()
+            if owner == trigger
+            for entry in entries
+        ]
+
     def activation(self, activation: ActivationId) -> Activation | None:
         log = self._state.logs.get(activation.space)
         return log.agenda.fired.get(activation.number) if log else None

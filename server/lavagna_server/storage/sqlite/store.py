@@ -82,19 +82,18 @@ class SqliteStore:
         with self._writing:
             connection = self._writer
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                _run(connection, "BEGIN IMMEDIATE")
                 with closing(Writing(connection, self._space_ids, _BATCHES)) as writing:
                     yield writing
-                connection.commit()
+                connection.connection.commit()
             except BaseException as error:
-                self._undo()
+                self._space_ids.clear()  # some may be of spaces that do not come to be
+                connection.connection.rollback()
                 if isinstance(error, FAILURES):
                     raise StorageFailed(meaning(error)) from error
                 raise
-
-    def _undo(self) -> None:
-        self._space_ids.clear()  # some may be of spaces that do not come to be
-        self._writer.rollback()
+            finally:
+                connection.rollback()  # only in SQLAlchemy's books: the database has ended it
 
     @contextmanager
     def snapshot(self) -> Generator[Snapshot]:
@@ -123,11 +122,8 @@ class SqliteStore:
     def _reader(self) -> Generator[Connection]:
         try:
             with self._readers.connect() as connection:
-                with closing(connection.connection.cursor()) as cursor:
-                    cursor.execute("BEGIN")
-                    # SQLite takes a snapshot at the first read, not at BEGIN.
-                    cursor.execute("SELECT 1 FROM spaces LIMIT 1")
-                    cursor.fetchall()
+                # SQLite takes a snapshot at the first read, not at BEGIN.
+                _run(connection, "BEGIN", "SELECT 1 FROM spaces LIMIT 1")
                 yield connection
         except FAILURES as error:
             raise StorageFailed(meaning(error)) from error
@@ -138,6 +134,14 @@ class SqliteStore:
         for engine in self._engines:
             engine.dispose()
         self._lock.release()
+
+
+def _run(connection: Connection, *statements: str) -> None:
+    # On the driver's cursor: half of what a small transaction costs would else be SQLAlchemy's.
+    with closing(connection.connection.cursor()) as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+            cursor.fetchall()
 
 
 def _keep_log(connection: Connection) -> None:
