@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,8 +21,6 @@ _LOOKED_AT_MAX = 100
 
 _log = logging.getLogger(__name__)
 
-_BINDING = re.compile(r"\{[^{}/]*\}")
-
 
 async def wait_until(
     board: Board, when: str, *, on: str, reads: Sequence[str], limit: Seconds | None
@@ -33,15 +30,14 @@ async def wait_until(
     Raises:
         TimeoutError: It did not hold in time; says why not, as of the last look.
     """
-    trigger = Trigger(
-        id="", on=(on,), reads=tuple(reads), when=when, space=board.space, own_writes=True
-    )
-    looks = _Looks(board, trigger)
+    looks = _Looks(board, when, on, tuple(reads))
+    limit_seconds = None if limit is None else seconds(limit)
     try:
-        async with asyncio.timeout(None if limit is None else seconds(limit)):
+        async with asyncio.timeout(limit_seconds):
             return await _found(looks)
     except TimeoutError:
-        raise TimeoutError(f"after {limit} the condition did not hold{looks.why_not}") from None
+        why_not = f"the condition did not hold within {limit_seconds} s{looks.why_not}"
+        raise TimeoutError(why_not) from None
 
 
 async def _found(looks: _Looks) -> Evaluation:
@@ -50,7 +46,7 @@ async def _found(looks: _Looks) -> Evaluation:
     if found is not None:
         return found
     _log.debug("%s waits from revision %d on", looks.board.name, trial.revision)
-    async with looks.board.watch(*looks.touched, after=trial.revision) as watch:
+    async with looks.board.watch(looks.on, *looks.reads, after=trial.revision) as watch:
         async for commit in watch:
             found = await _held_at(looks, commit)
             if found is not None:
@@ -63,19 +59,23 @@ class _Looks:
     """Looks at the condition, at one revision after the other."""
 
     board: Board
-    trigger: Trigger
+    when: str
+    on: str
+    reads: tuple[str, ...]
     why_not: str = ""
     """Why it did not hold when it was last looked at, as the end of a sentence."""
 
-    @property
-    def touched(self) -> list[str]:
-        """The patterns of what the condition is about and of what it reads, without bindings."""
-        about = (source for source in self.trigger.on if isinstance(source, str))
-        return sorted({_unbound(pattern) for pattern in (*about, *self.trigger.reads)})
-
     async def at(self, revision: int | None, *, key: str = "") -> Trial:
         """What the condition comes to at a revision, for one entry or for all."""
-        trial = await self.board.triggers.try_(self.trigger, at=revision, key=key)
+        trigger = Trigger(
+            id="",
+            on=[self.on],
+            reads=self.reads,
+            when=self.when,
+            space=self.board.space,
+            own_writes=True,
+        )
+        trial = await self.board.triggers.try_(trigger, at=revision, key=key)
         reasons = (each.reason for each in trial.evaluations if each.verdict is Verdict.ERROR)
         reason = next(reasons, "")
         self.why_not = f"; it could not be evaluated: {reason}" if reason else ""
@@ -86,14 +86,8 @@ async def _held_already(looks: _Looks, trial: Trial) -> Evaluation | None:
     """Looks at every entry one by one, where there are too many to look at them all at once."""
     if len(trial.evaluations) < _LOOKED_AT_MAX:
         return None
-    for source in looks.trigger.on:
-        assert isinstance(source, str)
-        entries = looks.board.entries(_unbound(source), at=trial.revision, keys_only=True)
-        keys = [entry.key async for entry in entries]
-        found = await _held_for(looks, trial.revision, keys)
-        if found is not None:
-            return found
-    return None
+    entries = looks.board.entries(looks.on, at=trial.revision, keys_only=True)
+    return await _held_for(looks, trial.revision, [entry.key async for entry in entries])
 
 
 async def _held_at(looks: _Looks, commit: Commit) -> Evaluation | None:
@@ -105,7 +99,7 @@ async def _held_at(looks: _Looks, commit: Commit) -> Evaluation | None:
     found = _holding(trial)
     if found is not None or len(trial.evaluations) < _LOOKED_AT_MAX:
         return found
-    if looks.trigger.reads:
+    if looks.reads:
         return await _held_already(looks, trial)
     # Where it reads nothing else, it can only have begun to hold for what was changed.
     return await _held_for(looks, commit.revision, [entry.key for entry in commit.entries])
@@ -117,11 +111,6 @@ async def _held_for(looks: _Looks, revision: int, keys: Sequence[str]) -> Evalua
         if found is not None:
             return found
     return None
-
-
-def _unbound(pattern: str) -> str:
-    """The pattern with `*` for every bound segment."""
-    return _BINDING.sub("*", pattern)
 
 
 def _holding(trial: Trial) -> Evaluation | None:

@@ -214,6 +214,86 @@ async def test_a_fault_in_the_function_fails_the_attempt_with_its_type_and_text(
     assert not peer.requests["Complete"]
 
 
+async def test_what_is_returned_after_settling_is_not_settled_again(
+    peer: Peer, board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer.script("Acquire", granted())
+    peer.script("Acquire", NO_WORK)
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> dict[str, int]:
+        ada.stop()
+        await work.complete({"code/1": 1})
+        return {"code/2": 2}
+
+    await ada.join(board)
+    assert [each.changes[0].key for each in peer.requests["Complete"]] == ["code/1"]
+    assert "what was returned is lost" in caplog.text
+
+
+async def test_a_function_that_will_not_be_cancelled_settles_nothing_once_its_lease_is_lost(
+    peer: Peer, board: Board
+) -> None:
+    peer.script("Acquire", granted(lease_seconds=0.03))
+    peer.script("Acquire", NO_WORK)
+    peer.rewrite("Heartbeat", beats("t1", "another holder has it"))
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(work: Work) -> dict[str, int]:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ada.stop()
+        return {"code/1": 1}
+
+    await ada.join(board)
+    assert not peer.requests["Complete"] + peer.requests["Fail"] + peer.requests["Release"]
+
+
+async def test_leases_that_were_taken_together_are_kept_together(peer: Peer, board: Board) -> None:
+    both = granted("t1", lease_seconds=0.3)
+    both.leases.extend(granted("t2", lease_seconds=0.3).leases)
+    peer.script("Acquire", both)
+    peer.script("Acquire", Hang)
+    ada = Agent("ada", concurrency=2)
+
+    @ada.on("tasks/{task}")
+    async def build(_: Work) -> None:
+        await peer.until_asked("Heartbeat")
+        ada.stop()
+
+    await ada.join(board)
+    assert peer.requests["Acquire"][0].count_max == 2
+    assert sorted(peer.requests["Heartbeat"][0].tokens) == ["t1", "t2"]
+
+
+async def test_an_agent_that_stopped_can_join_again(peer: Peer, board: Board) -> None:
+    ada = Agent("ada")
+
+    @ada.on("tasks/{task}")
+    async def build(_: Work) -> None:
+        ada.stop()
+
+    for token in ("t1", "t2"):
+        peer.rewrite("Acquire", granted(token))
+        await ada.join(board)
+        peer.rewrite("Acquire", NO_WORK)
+    assert {each.activation_token for each in peer.requests["Complete"]} == {"t1", "t2"}
+
+
+async def test_a_block_beside_an_agent_that_is_refused_at_once_never_begins(
+    peer: Peer, board: Board
+) -> None:
+    peer.rewrite("Hello", Refusal(grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED"))
+    begun = False
+    with pytest.raises(lavagna.Unauthenticated):
+        async with Agent("ada").joined(board):
+            begun = True
+    assert not begun
+
+
 async def test_a_function_that_awaits_what_was_cancelled_has_a_fault(
     peer: Peer, board: Board
 ) -> None:

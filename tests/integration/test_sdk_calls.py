@@ -9,8 +9,8 @@ import grpc
 import pytest
 
 import lavagna
-from lavagna import Board, Retry
-from lavagna.v1 import boards_pb2, entries_pb2
+from lavagna import Board, Retry, Space
+from lavagna.v1 import activations_pb2, boards_pb2, entries_pb2
 from tests.integration.scripted_peer import AWAY, Hang, Peer, Refusal, scripted_peer
 
 QUICK = Retry(attempts_max=4, first_seconds=0.001, most_seconds=0.002)
@@ -106,6 +106,17 @@ async def test_a_read_asks_for_what_the_connection_has_seen(peer: Peer, board: B
     await board.as_agent("bob").get("k")
     await board.private.get("k")
     assert [each.min_revision for each in peer.requests["Get"]] == [7, 9, 9, 0]
+
+
+@pytest.mark.guarantee("S5")
+async def test_a_read_asks_for_what_a_completion_wrote(peer: Peer, board: Board) -> None:
+    header = entries_pb2.ResponseHeader(epoch="e", revision=8)
+    peer.script("Complete", activations_pb2.CompleteResponse(header=header, succeeded=True))
+    peer.script("Get", got(9))
+    await board.activations.complete("t1", space=Space.PRIVATE)
+    await board.get("k")
+    await board.private.get("k")
+    assert [each.min_revision for each in peer.requests["Get"]] == [0, 8]
 
 
 @pytest.mark.guarantee("S4")

@@ -241,3 +241,14 @@ async def test_a_registered_agent_comes_in_with_its_token_alone() -> None:
         assert (await board.agents.revoke("ada")).revoked
         with pytest.raises(lavagna.Unauthenticated):
             await ada.find("k")
+
+
+async def test_an_agent_of_the_whole_server_is_kept_apart_from_those_of_a_board(
+    board: Board,
+) -> None:
+    registered = await board.agents.register("ops", role=Role.ADMIN, whole_server=True)
+    assert registered.member.id == "ops"
+    assert "ops" in [each.id async for each in board.agents.list(whole_server=True)]
+    assert "ops" not in [each.id async for each in board.agents.list()]
+    ops = board.as_agent("", token=registered.token)
+    assert (await ops.boards.create("third")).id == "third"
