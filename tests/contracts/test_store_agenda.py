@@ -286,6 +286,27 @@ class TestEdges:
 
         assert found == [{note("0")}, {note("1")}, {note("2")}, {note("3")}]
 
+    def test_all_edges_of_a_trigger_are_found_and_no_others(
+        self, store: Store, scribe: Scribe
+    ) -> None:
+        other = TriggerId(SpaceName("atelier"), "on-plan-too")
+        edges = [
+            EdgeId(trigger, binding, note(key))
+            for trigger in (self.TRIGGER, other)
+            for binding in ("", "x")
+            for key in ("a", "ü/b")
+        ]
+        with store.transaction() as transaction:
+            transaction.write(
+                Changes(spaces=[scribe.space], edges=[(edge, True) for edge in edges])
+            )
+
+        with store.snapshot() as snapshot:
+            found = snapshot.edges_of(self.TRIGGER)
+            none = snapshot.edges_of(TriggerId(SpaceName("studio"), "on-plan"))
+
+        assert (len(found), set(found), len(none)) == (4, set(edges[:4]), 0)
+
     def test_a_removed_trigger_takes_its_edges_along(self, store: Store, scribe: Scribe) -> None:
         trigger = Trigger(scribe.name, "on-plan", "ada")
         kept = EdgeId(TriggerId(scribe.name, "other"), "x", note("a"))

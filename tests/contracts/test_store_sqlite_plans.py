@@ -94,6 +94,7 @@ HOT: dict[str, Callable[[Snapshot], object]] = {
     "revision by": lambda snapshot: snapshot.revision_by(SPACE, START),
     "effect": lambda snapshot: snapshot.effect("atelier", "ada", "r"),
     "edges": lambda snapshot: snapshot.edges(TriggerId(SPACE, "on"), "x"),
+    "all edges": lambda snapshot: snapshot.edges_of(TriggerId(SPACE, "on")),
     "expiring": lambda snapshot: snapshot.expiring(START, 9),
     "next deadline": lambda snapshot: snapshot.next_deadline(START),
     "activation": lambda snapshot: snapshot.activation(ActivationId(SPACE, 1)),

@@ -93,9 +93,9 @@ class Changes:
     """Of one that is stored already, what fired it stays as it was: trigger, entry, binding, cause and limits."""
     edges: list[tuple[EdgeId, bool]] = field(default_factory=list[tuple[EdgeId, bool]])
     """True adds the edge, False removes it."""
-    saved: list[Record] = field(default_factory=list[Record])
     removed: list[Record] = field(default_factory=list[Record])
-    """Removed before others are saved, triggers with their edges."""
+    """Removed before anything is saved; with a trigger go its edges."""
+    saved: list[Record] = field(default_factory=list[Record])
     effects: list[Effect] = field(default_factory=list[Effect])
 
 
@@ -150,6 +150,10 @@ class Snapshot(Protocol):
 
     def edges(self, trigger: TriggerId, binding: str) -> frozenset[EntryId]:
         """The subjects of a binding for which an edge trigger's condition holds."""
+        ...
+
+    def edges_of(self, trigger: TriggerId) -> Collection[EdgeId]:
+        """All subjects, of all bindings, for which an edge trigger's condition holds."""
         ...
 
     def activation(self, activation: ActivationId) -> Activation | None:

@@ -16,7 +16,7 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Entry, EntryId, Kind, SpaceName
 from lavagna_server.domain.regions import Region
 from lavagna_server.domain.triggers import Trigger, TriggerId
-from lavagna_server.ports.store import Effect, Order, Record, RecordT
+from lavagna_server.ports.store import EdgeId, Effect, Order, Record, RecordT
 from lavagna_server.storage import agenda_selects, record_rows, rows, selects, tables
 from lavagna_server.storage.agenda_rows import activation_of
 from lavagna_server.storage.log_reading import LogReading

@@ -12,7 +12,7 @@ from lavagna_server.domain.agenda import Activation, ActivationFilter, Activatio
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.domain.keys import is_within
 from lavagna_server.domain.triggers import TriggerId
-from lavagna_server.ports.store import Effect, Order, RecordT, Scan, Subtree
+from lavagna_server.ports.store import EdgeId, Effect, Order, RecordT, Scan, Subtree
 from lavagna_server.storage.ephemeral.log import Log
 from lavagna_server.storage.ephemeral.state import State
 
