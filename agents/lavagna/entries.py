@@ -108,7 +108,7 @@ class Written:
     key: str
     """The key in its normal form; for an append the key that was made."""
     version: int
-    """The version that the change made."""
+    """The version that the change made; 0 where the caller may write but not read."""
     revision: int
     """The revision of the commit."""
     change: ChangeType

@@ -78,6 +78,8 @@ class Plan:
     """None when there is nothing to write."""
     before: tuple[Entry | None, ...] = ()
     """For each entry of the commit the version that it replaces."""
+    unseen: frozenset[EntryId] = frozenset()
+    """The entries of the commit that its author may not read, and so may not learn anything of."""
     failed: tuple[FailedCondition, ...] = ()
 
 
@@ -95,6 +97,7 @@ def decide(
     Raises:
         ConditionFailed, StaleVersion: A condition does not hold and the request has no `otherwise`.
         VersionRequired: A guarded entry would be overwritten unseen.
+        NotFound: What the caller may not read would be looked at, or what does not exist deleted.
         NotAWriter, RoleRequired: The caller may not write there.
         Invalid: A patch does not apply, or a value breaks the region's schema.
     """
@@ -125,7 +128,10 @@ def decide(
         cause,
         request.request_id,
     )
-    return Plan(not failed, commit, tuple(before for before, _ in written), failed)
+    unseen = frozenset(
+        entry.id for entry in commit.entries if not state.regions.may_read(entry.key, caller)
+    )
+    return Plan(not failed, commit, tuple(before for before, _ in written), unseen, failed)
 
 
 def _check_writer(regions: Regions, change: Change, caller: Caller) -> None:
@@ -162,12 +168,17 @@ class _Draft:
 
     def written(self, change: Change, field: str, ordinal: int) -> tuple[Entry | None, Entry]:
         """The version that the change replaces, and the one that it makes."""
-        if change.operation is Operation.APPEND:
+        is_append = change.operation is Operation.APPEND
+        if is_append:
             change = self._appended(change, field, ordinal)
             _check_writer(self.state.regions, change, self.caller)
         region = self.state.regions.of(change.id.key)
         before = self.state.newest(change.id)
-        _POLICIES[region.policy if region else Policy.GUARDED](change, before)
+        policy = region.policy if region else Policy.GUARDED
+        if region is None or region.may_read(self.caller):
+            _POLICIES[policy](change, before)
+        else:
+            _check_blind(change, policy, is_append=is_append)
         if change.operation is Operation.DELETE:
             return before, self._deleted(change, before)
         value = self._value(change, before, field)
@@ -236,6 +247,14 @@ class _Draft:
             at=self.at,
             cause=self.cause,
         )
+
+
+def _check_blind(change: Change, policy: Policy, *, is_append: bool) -> None:
+    """What a writer may do that may not read: nothing whose outcome depends on what is there (S8)."""
+    if change.operation in (Operation.PATCH, Operation.DELETE):
+        raise NotFound(change.id.key)
+    if policy is Policy.GUARDED and not (change.overwrite or is_append):
+        raise VersionRequired(change.id.key, current=None)
 
 
 def _latest(change: Change, before: Entry | None) -> None:

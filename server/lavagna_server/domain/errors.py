@@ -97,21 +97,22 @@ class Refused(BoardError):
 
 
 class VersionRequired(Refused):
-    """A guarded entry exists, and the write did not say which version it saw."""
+    """A guarded entry exists, or may exist, and the write did not say which version it saw."""
 
     reason = "VERSION_REQUIRED"
 
-    def __init__(self, key: str, *, current: Entry) -> None:
+    def __init__(self, key: str, *, current: Entry | None) -> None:
         super().__init__(
-            f"{key} exists at version {current.version}, written by {current.author}: "
+            f"{key} may not be read by you, so that you cannot know its version: say overwrite, or append"
+            if current is None
+            else f"{key} exists at version {current.version}, written by {current.author}: "
             "give the expected version that you saw, or say overwrite"
         )
-        self.key, self.version, self.author = key, current.version, current.author
-        self._current = current
+        self.key, self._current = key, current
 
     @property
     def failed(self) -> tuple[FailedCondition, ...]:
-        """The entry in the way, in the form that conflicts use."""
+        """The entry in the way as far as the caller may read it, in the form that conflicts use."""
         return (FailedCondition(self.key, self._current, str(self)),)
 
 

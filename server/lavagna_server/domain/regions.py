@@ -108,6 +108,13 @@ class Regions:
         region = self.of(key)
         return region is None or region.may_read(caller)
 
+    def hide(self, pattern: Pattern, caller: Caller) -> bool:
+        """Whether something that matches `pattern` may lie where the caller may not read."""
+        return self._hides_anything and any(
+            not region.may_read(caller) and may_overlap(pattern, region.path)
+            for region in self._by_path.values()
+        )
+
     def oldest_for(self, pattern: Pattern, caller: Caller) -> int:
         """The oldest revision at which every readable key of `pattern` reads exactly, as far as retention goes."""
         return max(

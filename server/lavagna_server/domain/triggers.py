@@ -106,7 +106,7 @@ class Trigger:
     """The log that it looks at; with the name it identifies the trigger."""
     name: str
     agent: str
-    """Who set it; its condition sees what this agent may read."""
+    """Who set it last; its condition sees what this agent may read."""
     team: str = ""
     on: tuple[Source, ...] = ()
     reads: tuple[Pattern, ...] = ()
@@ -130,6 +130,14 @@ class Trigger:
     def worker(self) -> str:
         """Who may acquire its activations: an agent's name, or `team:` and a team's."""
         return TEAM_PREFIX + self.team if self.team else self.agent
+
+    @property
+    def looks_at(self) -> tuple[Pattern, ...]:
+        """What decides, besides an entry itself, whether that entry fires it: what the condition reads, and the entries that share its edge."""
+        patterns = tuple(source.pattern for source in self.on)
+        names = any(pattern.names for pattern in patterns)
+        many = len(patterns) > 1 or any("*" in pattern.text for pattern in patterns)
+        return (*self.reads, *patterns) if names and many else self.reads
 
     def is_own_write(self, author: str, teams: Iterable[str]) -> bool:
         """Whether a change by `author`, who works in `teams`, is the trigger's own doing."""

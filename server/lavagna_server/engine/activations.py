@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TypeVar
 
 from lavagna_server.domain.agenda import (
@@ -34,15 +35,20 @@ from lavagna_server.domain.regions import TEAM_PREFIX
 from lavagna_server.domain.triggers import TriggerId
 from lavagna_server.engine.bell import Bell
 from lavagna_server.engine.calls import Call
+from lavagna_server.engine.catalog import BoardCatalog
 from lavagna_server.engine.claims import Claims, Leased
 from lavagna_server.engine.commits import Log, Written, held, touches
+from lavagna_server.engine.discretion import may_work_on, told_activation
 from lavagna_server.engine.firing import count
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.ports.store import Order
+from lavagna_server.ports.store import Order, Snapshot
 
 R = TypeVar("R")
+
+PAGE = 1_000
+"""Activations read at once, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class Activations:
     """The agenda as its workers meet it."""
 
     def __init__(self, ground: Ground, log: Log, claims: Claims, bell: Bell) -> None:
-        self._writer, self._readers = ground.writer, ground.readers
+        self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
         self._log, self._claims, self._bell = log, claims, bell
 
     async def acquire(
@@ -233,12 +239,10 @@ class Activations:
         return await self._change(call, activation, frozenset(ActivationState), replay)
 
     async def get(self, caller: Caller, activation: ActivationId) -> Activation:
-        """One activation that the caller may see."""
+        """One activation that the caller may know of."""
         _check_visible(caller, activation.space, str(activation))
         found = await self._readers.run(lambda snapshot: snapshot.activation(activation))
-        if found is None:
-            raise NotFound(f"activation {activation}")
-        return found
+        return _told(self._catalog.board(caller.board), found, caller, activation)
 
     async def list(
         self,
@@ -250,14 +254,19 @@ class Activations:
         below_number: int,
         size: int,
     ) -> Sequence[Activation]:
-        """A page of activations, the newest first."""
+        """A page of the activations that the caller may know of, the newest first."""
         _check_visible(caller, space, str(space))
+        board = self._catalog.board(caller.board)
         where = ActivationFilter(
             space=space, states=states, trigger=trigger, below_number=below_number
         )
-        return await self._readers.run(
-            lambda snapshot: snapshot.activations(where, order=Order.NEWEST, limit=size)
-        )
+
+        def read(snapshot: Snapshot) -> Sequence[Activation]:
+            found = _newest_first(snapshot, where, at_once=size)
+            told = (told_activation(board, each, caller) for each in found)
+            return list(islice((each for each in told if each is not None), size))
+
+        return await self._readers.run(read)
 
     async def _change(
         self,
@@ -270,14 +279,15 @@ class Activations:
 
         def operation(work: Workspace) -> Activation:
             _check_visible(call.caller, id_.space, str(id_))
+            board = work.board(id_.space.board)
             activation = work.agenda.get(id_)
-            if activation is None:
-                raise NotFound(f"activation {id_}")
+            _told(board, activation, call.caller, id_)
+            assert activation is not None
             _check_may_steer(work, call.caller, activation)
             if activation.state not in states:
                 needs = " or ".join(sorted(state.value for state in states))
                 raise WrongState(str(id_), state=activation.state.value, needs=needs)
-            return _put(work, change(work, activation))
+            return _told(board, _put(work, change(work, activation)), call.caller, id_)
 
         return await once(self._writer, call, operation)
 
@@ -287,6 +297,28 @@ def _put(work: Workspace, activation: Activation) -> Activation:
     return activation
 
 
+def _told(
+    board: BoardCatalog, activation: Activation | None, caller: Caller, id_: ActivationId
+) -> Activation:
+    """The activation as the caller may know it; one that it may not know of does not exist for it."""
+    told = None if activation is None else told_activation(board, activation, caller)
+    if told is None:
+        raise NotFound(f"activation {id_}")
+    return told
+
+
+def _newest_first(
+    snapshot: Snapshot, where: ActivationFilter, *, at_once: int
+) -> Iterator[Activation]:
+    """All activations that are meant, read so many at once and then more."""
+    while page := snapshot.activations(where, order=Order.NEWEST, limit=at_once):
+        yield from page
+        if len(page) < at_once:
+            return
+        where = replace(where, below_number=page[-1].id.number)
+        at_once = min(4 * at_once, PAGE)
+
+
 def _check_visible(caller: Caller, space: SpaceName, name: str) -> None:
     if space.owner not in ("", caller.agent):
         raise NotFound(f"activation {name}")
@@ -294,10 +326,9 @@ def _check_visible(caller: Caller, space: SpaceName, name: str) -> None:
 
 def _check_may_steer(work: Workspace, caller: Caller, activation: Activation) -> None:
     trigger = work.trigger(TriggerId(activation.id.space, activation.trigger))
-    workers = {caller.agent, *(TEAM_PREFIX + team for team in caller.teams)}
     if (
         caller.role is Role.ADMIN
-        or activation.worker in workers
+        or may_work_on(caller, activation)
         or (trigger and trigger.agent == caller.agent)
     ):
         return

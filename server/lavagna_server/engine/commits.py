@@ -28,6 +28,7 @@ from lavagna_server.domain.regions import Region, Regions
 from lavagna_server.domain.values import Form, Value
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.controller import Controller
+from lavagna_server.engine.discretion import told_activation
 from lavagna_server.engine.once import once
 from lavagna_server.engine.workspace import Workspace
 from lavagna_server.engine.writer import Writer
@@ -104,16 +105,22 @@ def held(work: Workspace, caller: Caller, token: LeaseToken) -> Activation:
             str(id_), "the token is of another board or of another agent's private space"
         )
     activation = work.agenda.get(id_)
+    unknown = LeaseLost(str(id_), "there is no such activation")
     if activation is None:
-        raise LeaseLost(str(id_), "there is no such activation")
-    check_held(
-        activation.lease,
-        activation.fence,
-        token,
-        holder=caller.agent,
-        now=work.now,
-        activation=str(id_),
-    )
+        raise unknown
+    try:
+        check_held(
+            activation.lease,
+            activation.fence,
+            token,
+            holder=caller.agent,
+            now=work.now,
+            activation=str(id_),
+        )
+    except LeaseLost:
+        if told_activation(work.board(token.space.board), activation, caller) is None:
+            raise unknown from None
+        raise
     return activation
 
 

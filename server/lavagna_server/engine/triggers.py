@@ -22,6 +22,7 @@ from lavagna_server.domain.keys import EVERYTHING
 from lavagna_server.domain.triggers import Mode, Statistics, Trigger, TriggerId
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.controller import Controller
+from lavagna_server.engine.discretion import may_change, told_trigger
 from lavagna_server.engine.evaluation import Evaluator, Subject, Verdict
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
@@ -91,14 +92,14 @@ class Triggers:
             known = work.trigger(draft.id)
             trigger = self._completed(work, caller, draft, known, expected_version)
             if known is not None and trigger == known:
-                return known
+                return _told(work, known, caller)
             trigger = replace(trigger, version=(known.version if known else 0) + 1)
             work.save(trigger)
             if trigger.next_due_at is not None:
                 work.deadlines.append(trigger.next_due_at)
             if not trigger.suspended:
                 self._controller.set_off(work, trigger)
-            return work.trigger(trigger.id) or trigger
+            return _told(work, trigger, caller)
 
         return await once(self._writer, call, operation)
 
@@ -116,16 +117,7 @@ class Triggers:
             raise StaleRecord(f"trigger {draft.name}", expected=expected_version, current=current)
         if known is not None:
             _check_may_change(caller, known)
-            same_schedule = known.schedule == draft.schedule
-            due = known.next_due_at if same_schedule else _next_due(draft, work.now)
-            return replace(
-                draft,
-                agent=known.agent,
-                suspended=known.suspended,
-                version=known.version,
-                statistics=known.statistics,
-                next_due_at=due,
-            )
+            return self._replaced(work, caller, draft, known)
         self._check_quota(work, caller)
         return replace(
             draft,
@@ -135,17 +127,37 @@ class Triggers:
             next_due_at=_next_due(draft, work.now),
         )
 
+    def _replaced(self, work: Workspace, caller: Caller, draft: Trigger, known: Trigger) -> Trigger:
+        """The draft in place of what is known. Who changes anything becomes the setter: nobody writes what another's rights read."""
+        same_schedule = known.schedule == draft.schedule
+        trigger = replace(
+            draft,
+            agent=known.agent,
+            suspended=known.suspended,
+            version=known.version,
+            statistics=known.statistics,
+            next_due_at=known.next_due_at if same_schedule else _next_due(draft, work.now),
+        )
+        if trigger == known:
+            return known
+        if caller.agent != known.agent:
+            self._check_quota(work, caller)
+        return replace(
+            trigger, agent=caller.agent, statistics=replace(known.statistics, last_error="")
+        )
+
     def _check_quota(self, work: Workspace, caller: Caller) -> None:
         maximum = self._limits.triggers_per_agent_max
         if work.board(caller.board).triggers_set[caller.agent] >= maximum:
             raise Exhausted("triggers_per_agent_max", maximum=maximum, subject=caller.agent)
 
     async def get(self, caller: Caller, trigger: TriggerId) -> Trigger:
-        """One trigger that the caller may see."""
-        found = self._catalog.board(caller.board).triggers.get(trigger)
+        """One trigger that the caller may see, with what it may know of what became of it."""
+        board = self._catalog.board(caller.board)
+        found = board.triggers.get(trigger)
         if found is None or trigger.space.owner not in ("", caller.agent):
             raise NotFound(f"trigger {trigger.name}")
-        return found
+        return told_trigger(board, found, caller)
 
     async def list(
         self, caller: Caller, *, after: TriggerId | None, size: int
@@ -156,8 +168,12 @@ class Triggers:
             for trigger in list(self._catalog.board(caller.board).triggers.values())
             if trigger.space.owner in ("", caller.agent) and (after is None or trigger.id > after)
         )
-        triggers = self._catalog.board(caller.board).triggers
-        return [triggers[id_] for id_ in visible[:size] if id_ in triggers]
+        board = self._catalog.board(caller.board)
+        return [
+            told_trigger(board, board.triggers[id_], caller)
+            for id_ in visible[:size]
+            if id_ in board.triggers
+        ]
 
     async def suspend(self, call: Call[Trigger, R], trigger: TriggerId) -> R:
         """Stops a trigger from firing; what it fired already stays on the agenda."""
@@ -171,7 +187,7 @@ class Triggers:
         def operation(work: Workspace) -> Trigger:
             known = _found(work, call.caller, id_)
             if known.suspended == suspended:
-                return known
+                return _told(work, known, call.caller)
             changed = replace(known, suspended=suspended, version=known.version + 1)
             if not suspended:
                 changed = replace(changed, next_due_at=_next_due(changed, work.now))
@@ -180,7 +196,7 @@ class Triggers:
                 work.deadlines.append(changed.next_due_at)
             if not suspended:
                 self._controller.set_off(work, changed)
-            return work.trigger(id_) or changed
+            return _told(work, changed, call.caller)
 
         return await once(self._writer, call, operation)
 
@@ -272,6 +288,12 @@ class Triggers:
         )
 
 
+def _told(work: Workspace, trigger: Trigger, caller: Caller) -> Trigger:
+    """The trigger as this operation leaves it, as the caller may know it."""
+    after = work.trigger(trigger.id) or trigger
+    return told_trigger(work.board(trigger.space.board), after, caller)
+
+
 def _next_due(trigger: Trigger, now: datetime) -> datetime | None:
     return (
         trigger.schedule.next_after(now) if trigger.mode is Mode.DUE and trigger.schedule else None
@@ -287,15 +309,10 @@ def _found(work: Workspace, caller: Caller, id_: TriggerId) -> Trigger:
 
 
 def _check_may_change(caller: Caller, trigger: Trigger) -> None:
-    if (
-        caller.role is Role.ADMIN
-        or caller.agent == trigger.agent
-        or (trigger.team and trigger.team in caller.teams)
-    ):
-        return
-    raise PermissionDenied(
-        f"trigger {trigger.name} belongs to {trigger.team or trigger.agent}, not to {caller.agent}"
-    )
+    if not may_change(caller, trigger):
+        raise PermissionDenied(
+            f"trigger {trigger.name} belongs to {trigger.team or trigger.agent}, not to {caller.agent}"
+        )
 
 
 def _check_reads(trigger: Trigger) -> None:

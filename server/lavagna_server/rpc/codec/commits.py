@@ -111,12 +111,12 @@ def _results(written: Written) -> list[entries_pb2.ChangeResult]:
     commit = written.plan.commit
     if commit is None:
         return []
-    return [
-        entries_pb2.ChangeResult(
-            key=entry.key,
-            kind=KINDS.to_wire(entry.kind),
-            version=entry.version,
-            change_type=CHANGE_TYPES.to_wire(entry.change),
-        )
-        for entry in commit.entries
-    ]
+    return [_result(entry, is_unseen=entry.id in written.plan.unseen) for entry in commit.entries]
+
+
+def _result(entry: Entry, *, is_unseen: bool) -> entries_pb2.ChangeResult:
+    """What became of a change; who may not read the entry is not told whether there was one before."""
+    result = entries_pb2.ChangeResult(key=entry.key, kind=KINDS.to_wire(entry.kind))
+    if not is_unseen:
+        result.version, result.change_type = entry.version, CHANGE_TYPES.to_wire(entry.change)
+    return result
