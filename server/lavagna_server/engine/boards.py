@@ -195,7 +195,9 @@ class RegionRules:
                 raise Exhausted(
                     "regions_max", maximum=self._limits.regions_max, subject=call.caller.board
                 )
-            region = replace(draft, version=current, oldest=known.oldest if known else 0)
+            # What retention gave up stays given up, whichever region rules it from now on.
+            ruling = regions.of(draft.path)
+            region = replace(draft, version=current, oldest=ruling.oldest if ruling else 0)
             if known is not None and region == known:
                 return known
             region = replace(region, version=current + 1)
@@ -220,18 +222,26 @@ class RegionRules:
         )
 
     async def delete(self, call: Call[None, R], path: str) -> R:
-        """Deletes a region; its entries stay, under the rules of the region around it."""
+        """Deletes a region; its entries stay, under the rules of the region around it.
+
+        Raises:
+            NotFound: There is none that the caller may read.
+            PermissionDenied: The caller does not own it.
+            RoleRequired: Retention gave up more in it than around it. The horizon that outlives it is the space's, and so an administrator's to move.
+        """
 
         def operation(work: Workspace) -> None:
-            region = work.board(call.caller.board).regions_of(SpaceName(call.caller.board)).at(path)
+            regions = work.board(call.caller.board).regions_of(SpaceName(call.caller.board))
+            region = regions.at(path)
             if region is None or not (
                 region.may_read(call.caller) or call.caller.role is Role.ADMIN
             ):
                 raise NotFound(f"region {path}")
             _check_rules(call.caller, region, path)
             space = work.space(SpaceName(region.board))
-            if region.oldest > space.oldest:
-                # What retention gave up stays given up, also when nobody remembers the region.
+            around = regions.of(path.rpartition("/")[0])
+            if region.oldest > max(space.oldest, around.oldest if around else 0):
+                check_admin(call.caller)
                 compact(work, space, Subtree(), region.oldest, author=call.caller.agent)
             work.remove(region)
 
