@@ -8,16 +8,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from lavagna_server.conditions.schemas import JsonSchemas
-
 from lavagna_server.clocks import ManualClock
 from lavagna_server.conditions.cel import CelConditions
+from lavagna_server.conditions.schemas import JsonSchemas
 from lavagna_server.domain.agenda import Activation, ActivationState
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.boards import Board
@@ -46,6 +46,7 @@ from lavagna_server.engine.engine import Engine, EngineOptions
 from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.engine.watches import Start
+from lavagna_server.engine.workspace import Workspace
 from lavagna_server.ports.store import Store
 
 T = TypeVar("T")
@@ -275,3 +276,24 @@ async def running(
         yield engine
     finally:
         await engine.stop()
+
+
+async def in_one_group(engine: Engine, *calls: Coroutine[Any, Any, Any]) -> list[Any]:
+    """What calls come to that the writer carries out in one group, in this order; errors as values."""
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def hold_up(_: Workspace) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(30)
+
+    holding = asyncio.ensure_future(engine.writer.perform(hold_up))
+    await begun.wait()
+    tasks: list[asyncio.Task[Any]] = []
+    for call in calls:
+        tasks.append(asyncio.ensure_future(call))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(holding, return_exceptions=True)
+    return await asyncio.gather(*tasks, return_exceptions=True)

@@ -69,6 +69,10 @@ class ManualClock:
         """Has `advance` await `settle()` after each step, for work that goes on outside the event loop."""
         self._settle.append(settle)
 
+    def jump(self, seconds: float) -> None:
+        """Sets time forward or back without waking anybody on the way, as when a machine slept or its clock was set."""
+        self._now += timedelta(seconds=seconds)
+
     async def advance(self, seconds: float) -> None:
         """Moves time forward, stopping at each moment that somebody waits for, the earliest first.
 

@@ -1,4 +1,4 @@
-"""Leases and schedules across sleeps, namesakes and restarts."""
+"""Leases across sleeps, namesakes and restarts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -14,8 +15,9 @@ from lavagna_server.clocks import ManualClock
 from lavagna_server.domain.agenda import ActivationState
 from lavagna_server.domain.agents import Role
 from lavagna_server.domain.errors import LeaseLost, NotFound, PermissionDenied, WrongState
-from lavagna_server.domain.schedules import Schedule
-from lavagna_server.domain.triggers import Mode, TriggerId
+from lavagna_server.domain.triggers import Mode
+from lavagna_server.engine.activations import Acquired
+from lavagna_server.engine.calls import Call
 from lavagna_server.engine.engine import Engine
 from tests.desks import Desk, put
 
@@ -67,12 +69,13 @@ async def test_a_holder_that_slept_changes_nothing(
     await sleeper.trigger("build", "tasks/{task}", team="programmers", limits={"lease": SECOND})
     await alice.put("tasks/1", 1)
     first = await sleeper.acquire_one()
+    second = None
     if taken_over:
         await clock.advance(1)
         second = await successor.acquire_one()
     else:
         await engine.upkeep.stop()
-        clock._now += SECOND  # the sweeper is stopped: only the token's own time can refuse
+        clock.jump(1)  # the sweeper is stopped: only the token's own time can refuse
     token = str(first.activation.token)
 
     (beat,) = (await engine.activations.heartbeat(sleeper.caller, [token])).results
@@ -90,7 +93,7 @@ async def test_a_holder_that_slept_changes_nothing(
         await alice.get("code/1")
     (activation,) = await alice.activations()
     assert activation.state is ActivationState.LEASED
-    if taken_over:
+    if second is not None:
         assert activation.lease == second.activation.lease
         await successor.complete(second, put("code/1", "fresh"))
 
@@ -125,7 +128,7 @@ async def test_a_restart_extends_running_leases_by_their_full_length(
         leased = await bob.acquire_one()
         await clock.advance(29)
 
-    clock._now += timedelta(minutes=10)
+    clock.jump(600)
     async with start_engine() as engine:
         bob = Desk(engine, "bob")
         await clock.advance(29)
@@ -148,56 +151,6 @@ async def test_activations_and_half_open_gates_survive_a_restart(start_engine: S
         await alice.put("tasks/1", 2)
         await alice.put("right", 1)
         assert [each.activation.trigger for each in await bob.acquire(most=9)] == ["gate"]
-
-
-@pytest.mark.guarantee("A1")
-@pytest.mark.field_report("F12")
-async def test_reminders_that_fell_due_while_the_server_was_down_fire_once_each_and_late(
-    start_engine: Start, clock: ManualClock
-) -> None:
-    def at(minute: int) -> datetime:
-        return datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
-
-    async with start_engine() as engine:
-        bob = Desk(engine, "bob")
-        for minute in (1, 2, 3):
-            await bob.trigger(f"once-{minute}", mode=Mode.DUE, schedule=Schedule(at=at(minute)))
-        await bob.trigger("hourly", mode=Mode.DUE, schedule=Schedule(cron="30 * * * *"))
-        await bob.trigger("disabled", mode=Mode.DUE, schedule=Schedule(at=at(2)))
-        await engine.triggers.suspend(bob.call(), TriggerId(bob.shared, "disabled"))
-
-    clock._now = at(10)
-    fired: list[tuple[str, datetime | None, bool]] = []
-    for _ in range(2):
-        async with start_engine() as engine:
-            bob = Desk(engine, "bob")
-            await engine.settled()
-            fired += [
-                (each.activation.trigger, each.activation.slot_at, each.activation.late)
-                for each in await bob.acquire(most=9)
-            ]
-    assert fired == [(f"once-{minute}", at(minute), True) for minute in (1, 2, 3)]
-
-    async with start_engine() as engine:
-        bob = Desk(engine, "bob")
-        await clock.advance(20 * 60)
-        (hourly,) = await bob.acquire(most=9, triggers=["hourly"])
-        assert (hourly.activation.slot_at, hourly.activation.late) == (at(30), False)
-        found = await engine.triggers.get(bob.caller, TriggerId(bob.shared, "hourly"))
-        assert found.next_due_at == at(30) + timedelta(hours=1)
-
-
-async def test_a_cron_rule_keeps_its_wall_time_across_a_change_of_clocks(
-    engine: Engine, bob: Desk, clock: ManualClock
-) -> None:
-    clock._now = datetime(2026, 3, 28, 12, tzinfo=UTC)
-    await bob.trigger(
-        "morning", mode=Mode.DUE, schedule=Schedule(cron="0 9 * * *", time_zone="Europe/Rome")
-    )
-    await clock.advance(2 * 86_400)
-
-    slots = [each.slot_at for each in await bob.activations()]
-    assert slots == [datetime(2026, 3, 30, 7, tzinfo=UTC), datetime(2026, 3, 29, 7, tzinfo=UTC)]
 
 
 async def test_an_activation_can_be_held_back_released_cancelled_and_only_by_those_concerned(
@@ -234,27 +187,6 @@ async def test_an_activation_can_be_held_back_released_cancelled_and_only_by_tho
     await bob.acquire_one()
 
 
-async def test_deadlines_bound_how_long_work_may_wait_and_run(
-    alice: Desk, bob: Desk, clock: ManualClock
-) -> None:
-    limits = {"start_deadline": timedelta(seconds=5), "run_deadline": timedelta(seconds=40)}
-    await bob.trigger("build", "tasks/{task}", limits=limits)
-    await alice.put("tasks/1", 1)
-    await clock.advance(5)
-    assert [each.state for each in await alice.activations()] == [ActivationState.EXPIRED]
-
-    await alice.put("tasks/2", 1)
-    leased = await bob.acquire_one()
-    token = str(leased.activation.token)
-    for _ in range(2):
-        await clock.advance(19)
-        (beat,) = (await bob.engine.activations.heartbeat(bob.caller, [token])).results
-    assert beat.expires_at == leased.activation.fired_at + timedelta(seconds=40)
-    await clock.advance(2)
-    with pytest.raises(LeaseLost):
-        await bob.complete(leased)
-
-
 async def test_concurrency_is_bounded_per_trigger_and_per_binding(alice: Desk, bob: Desk) -> None:
     await bob.trigger(
         "build", "tasks/{task}/{step}", mode=Mode.EVERY, limits={"concurrency_max": 2}
@@ -272,3 +204,73 @@ async def test_concurrency_is_bounded_per_trigger_and_per_binding(alice: Desk, b
     await bob.complete(leases[0])
     (third,) = await bob.acquire(most=9)
     assert third.activation.bind == {"task": "a", "step": "0"}
+
+
+@pytest.mark.guarantee("S6")
+async def test_a_retried_acquire_is_answered_at_once_with_the_same_leases(
+    alice: Desk, bob: Desk
+) -> None:
+    await bob.trigger("build", "tasks/{task}")
+    await alice.put("tasks/1", 1)
+    call: Call[Acquired, int] = Call(
+        bob.caller,
+        "again",
+        b"",
+        lambda got: got.leases[0].activation.fence,
+        lambda n: b"%d" % n,
+        int,
+    )
+    acquire = partial(
+        bob.engine.activations.acquire, call, most=1, wait=timedelta(hours=1), triggers=frozenset()
+    )
+
+    assert [await acquire(until=asyncio.Event()) for _ in range(2)] == [1, 1]
+
+
+async def test_whoever_waits_is_woken_when_a_bound_on_concurrency_makes_room(
+    alice: Desk, bob: Desk
+) -> None:
+    await bob.trigger("build", "tasks/{task}", limits={"concurrency_max": 1})
+    await alice.put("tasks/1", 1)
+    await alice.put("tasks/2", 1)
+    first = await bob.acquire_one()
+    waiting = asyncio.ensure_future(
+        bob.engine.activations.acquire(
+            bob.call(), most=1, wait=timedelta(hours=1), triggers=frozenset(), until=asyncio.Event()
+        )
+    )
+    await asyncio.sleep(0)
+
+    await bob.complete(first)
+
+    assert len((await waiting).leases) == 1
+
+
+@pytest.mark.guarantee("A5")
+async def test_a_clock_that_was_set_back_does_not_keep_a_dead_holders_lease(
+    start_engine: Start, clock: ManualClock
+) -> None:
+    clock.jump(3_600)
+    async with start_engine() as engine:
+        alice, bob = Desk(engine, "alice"), Desk(engine, "bob")
+        await bob.trigger("build", "tasks/{task}")
+        await alice.put("tasks/1", 1)
+        await bob.acquire_one()
+
+    clock.jump(-3_600)
+    async with start_engine() as engine:
+        bob = Desk(engine, "bob")
+        await clock.advance(30)
+        await bob.acquire_one()
+
+
+@pytest.mark.guarantee("A6")
+async def test_the_claim_looks_at_the_same_change_as_the_firing(alice: Desk, bob: Desk) -> None:
+    await bob.trigger("moved", "tasks/{task}", when="old != null && old.value != entry.value")
+    await alice.put("tasks/1", 1)
+    await alice.put("tasks/1", 2)
+
+    leased = await bob.acquire_one()
+
+    assert leased.entry is not None
+    assert leased.entry.version == 2

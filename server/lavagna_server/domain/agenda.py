@@ -122,7 +122,7 @@ def granted(activation: Activation, *, holder: str, nonce: str, now: datetime) -
         fence=activation.fence + 1,
         lease=Lease(holder, nonce, expires_at, limits.lease, ends_at),
         holder=holder,
-        not_before=None,
+        start_by=None,  # it has been started; what follows is bounded by attempts
     )
 
 
@@ -142,7 +142,6 @@ def finished(
         finished_at=now,
         reason=reason,
         completed_revision=revision,
-        not_before=None,
     )
 
 
@@ -227,6 +226,8 @@ class ActivationFilter:
     fired_after: datetime | None = None
     offered_by: datetime | None = None
     """Waiting or held ones whose `not_before` is unset or has come."""
+    wait_ended_by: datetime | None = None
+    """Only those with a `not_before` that has come."""
     lease_expired_by: datetime | None = None
     start_due_by: datetime | None = None
 
@@ -248,6 +249,13 @@ class ActivationFilter:
                 self.offered_by is None
                 or activation.not_before is None
                 or activation.not_before <= self.offered_by
+            )
+            and (
+                self.wait_ended_by is None
+                or (
+                    activation.not_before is not None
+                    and activation.not_before <= self.wait_ended_by
+                )
             )
             and (
                 self.lease_expired_by is None

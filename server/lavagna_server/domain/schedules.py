@@ -6,7 +6,7 @@ Slots are computed from the rule and the previous slot, never from when the prev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -38,10 +38,15 @@ class Schedule:
 
     def last_until(self, first: datetime, moment: datetime) -> datetime:
         """The newest slot not later than `moment`, beginning with the slot `first`."""
-        slot = first
-        while (following := self.next_after(slot)) is not None and following <= moment:
-            slot = following
-        return slot
+        if not self.cron:
+            return first
+        # Backwards from just after the moment: the slots in between may be many.
+        local = (moment + timedelta(minutes=1)).astimezone(ZoneInfo(self.time_zone))
+        for slot in CronSim(self.cron, local, reverse=True):
+            at = slot.astimezone(UTC)
+            if at <= moment:
+                return max(first, at)
+        return first
 
 
 def check_schedule(schedule: Schedule, *, field: str) -> None:

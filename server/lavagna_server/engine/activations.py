@@ -33,7 +33,7 @@ from lavagna_server.domain.errors import (
 from lavagna_server.domain.leases import parse_token, renewed
 from lavagna_server.domain.regions import TEAM_PREFIX
 from lavagna_server.domain.triggers import TriggerId
-from lavagna_server.engine.bell import Bell
+from lavagna_server.engine.bell import Bell, either
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import BoardCatalog
 from lavagna_server.engine.claims import Claims, Leased
@@ -113,16 +113,18 @@ class Activations:
             found = bool(leases)
             return Acquired(work.space(SpaceName(caller.board)), work.now, tuple(leases))
 
-        while True:
-            rung = self._bell.listen(caller.board)
-            found = True  # a recorded response is one with leases
-            response = await once(
-                self._writer, call, operation, is_effect=lambda acquired: bool(acquired.leases)
-            )
-            left = deadline - asyncio.get_running_loop().time()
-            if found or left <= 0 or until.is_set():
-                return response
-            await self._bell.wait(rung, until, seconds=left)
+        workers = (caller.agent, *(TEAM_PREFIX + team for team in caller.teams))
+        with self._bell.listening(caller.board, workers) as rung:
+            while True:
+                rung.clear()
+                found = True  # a recorded response is one with leases
+                response = await once(
+                    self._writer, call, operation, is_effect=lambda acquired: bool(acquired.leases)
+                )
+                left = deadline - asyncio.get_running_loop().time()
+                if found or left <= 0 or until.is_set():
+                    return response
+                await either(rung, until, seconds=left)
 
     async def heartbeat(self, caller: Caller, tokens: Sequence[str]) -> Heartbeats:
         """Extends leases; each token has an answer of its own."""

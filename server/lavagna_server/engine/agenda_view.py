@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lavagna_server.domain.agenda import Activation, ActivationFilter, ActivationId
+from lavagna_server.domain.agenda import Activation, ActivationFilter, ActivationId, ActivationState
 from lavagna_server.domain.entries import EntryId, SpaceName
 from lavagna_server.domain.triggers import TriggerId
 from lavagna_server.engine.group import Group
@@ -38,7 +38,7 @@ class AgendaView:
 
     def select(self, where: ActivationFilter, *, order: Order, limit: int) -> Sequence[Activation]:
         """The activations that are meant."""
-        changed = {**self._group.overlay.activations, **self._work.own.activations}
+        changed = self._changed(where)
         stored = self._group.transaction.activations(where, order=order, limit=limit + len(changed))
         found = [each for each in stored if each.id not in changed]
         found += [each for each in changed.values() if where.includes(each)]
@@ -50,21 +50,28 @@ class AgendaView:
 
     def count(self, where: ActivationFilter) -> int:
         """How many activations are meant."""
-        changed = {**self._group.overlay.activations, **self._work.own.activations}
         count = self._group.transaction.count_activations(where)
-        for id_, activation in changed.items():
-            before = self._group.transaction.activation(id_)
-            count += where.includes(activation) - (before is not None and where.includes(before))
+        for id_, activation in self._changed(where).items():
+            count += where.includes(activation)
+            if not self._group.is_new(id_):
+                before = self._group.transaction.activation(id_)
+                count -= before is not None and where.includes(before)
         return count
+
+    def _changed(self, where: ActivationFilter) -> dict[ActivationId, Activation]:
+        earlier, own = self._group.overlay.concerning(where), self._work.own.concerning(where)
+        return {**earlier, **own} if own else earlier
 
     def put(self, activation: Activation) -> None:
         """Takes an activation in, as new or in place of what it was."""
-        before = self.get(activation.id)
-        self._work.own.activations[activation.id] = activation
+        before = None if activation.state.is_open else self.get(activation.id)
+        self._work.own.put_activation(activation)
         space = activation.id.space
-        if activation.state.is_open:
-            self._work.woken.add(space.board)
-        elif before is not None and before.state.is_open:
+        # Also an end wakes: it may make room for another under a bound on concurrency.
+        self._work.woken.add((space.board, activation.worker))
+        if activation.state is ActivationState.HELD or (
+            before is not None and before.state.is_open
+        ):
             self._work.closed.add(space)
         if activation.state.is_open:
             ends = activation.lease.expires_at if activation.lease is not None else None
@@ -73,13 +80,26 @@ class AgendaView:
 
     def edges(self, trigger: TriggerId, binding: str) -> frozenset[EntryId]:
         """The subjects of a binding for which an edge trigger's condition holds."""
-        found = set(self._group.transaction.edges(trigger, binding))
-        for overlay in (self._group.overlay, self._work.own):
-            for edge, holds in overlay.edges.items():
-                if edge.trigger == trigger and edge.binding == binding:
-                    (found.add if holds else found.discard)(edge.entry)
+        earlier, own = self._group.overlay, self._work.own
+        found: set[EntryId] = set()
+        if not (earlier.records and earlier.has_removed(trigger)):
+            found.update(self._group.transaction.edges(trigger, binding))
+        for overlay in (earlier, own):
+            for entry, holds in overlay.edges.get((trigger, binding), {}).items():
+                (found.add if holds else found.discard)(entry)
         return frozenset(found)
+
+    def edges_of(self, trigger: TriggerId) -> Sequence[EdgeId]:
+        """All edges of a trigger that hold."""
+        earlier, own = self._group.overlay, self._work.own
+        found: set[EdgeId] = set()
+        if not (earlier.records and earlier.has_removed(trigger)):
+            found.update(self._group.transaction.edges_of(trigger))
+        for overlay in (earlier, own):
+            for edge, holds in overlay.edges_of(trigger):
+                (found.add if holds else found.discard)(edge)
+        return sorted(found, key=lambda edge: (edge.binding, edge.entry))
 
     def put_edge(self, trigger: TriggerId, binding: str, entry: EntryId, *, holds: bool) -> None:
         """Notes whether an edge trigger's condition holds for a subject."""
-        self._work.own.edges[EdgeId(trigger, binding, entry)] = holds
+        self._work.own.edges.setdefault((trigger, binding), {})[entry] = holds

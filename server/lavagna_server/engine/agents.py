@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 from lavagna_server.domain.agents import SERVER_WIDE, Agent, Caller, Role
 from lavagna_server.domain.entries import Space, SpaceName
-from lavagna_server.domain.errors import AlreadyExists, Exhausted, NotFound, PermissionDenied
+from lavagna_server.domain.errors import (
+    AlreadyExists,
+    Exhausted,
+    Invalid,
+    NotFound,
+    PermissionDenied,
+)
 from lavagna_server.engine.boards import check_admin
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import Catalog
@@ -66,14 +72,14 @@ class Agents:
         """
         check_admin(call.caller)
         board = call.caller.board
-        token = self._identity.token_for(board, name, call.request_id)
+        token = self._identity.token_for(call, "register", name)
 
         def operation(work: Workspace) -> Registered:
             agents = work.catalog.agents_of(board)
             if name in agents and agents[name].token_hash:
                 raise AlreadyExists(f"boards/{board}/agents/{name}")
-            if len(agents) >= self._limits.agents_max:
-                raise Exhausted("agents_max", maximum=self._limits.agents_max, subject=board)
+            _check_unmistakable(work.catalog, board, name)
+            self._check_room(agents, board)
             agent = Agent(
                 board, name, role, tuple(sorted(set(teams))), token_hash(token), created_at=work.now
             )
@@ -88,12 +94,16 @@ class Agents:
         if caller.agent != name:
             check_admin(caller)
         board = self._board_of(caller, name)
-        token = self._identity.token_for(board, name, call.request_id)
+        token = self._identity.token_for(call, "rotate", name)
 
         def operation(work: Workspace) -> Registered:
             agent = _found(work.catalog, board, name)
             if agent.revoked:
                 raise PermissionDenied(f"{name} was revoked; register another agent")
+            if token_hash(token) == agent.token_hash:
+                raise Invalid(
+                    "request_id", f"{call.request_id} made the present token: make a new id"
+                )
             agent = replace(agent, token_hash=token_hash(token), version=agent.version + 1)
             work.save(agent)
             return Registered(agent, token)
@@ -152,14 +162,20 @@ class Agents:
     def _take_in(self, work: Workspace, caller: Caller, teams: Sequence[str]) -> None:
         known = work.catalog.agents_of(caller.board).get(caller.agent)
         joined = tuple(sorted({*teams, *(known.teams if known else ())}))
-        if known is None:
-            work.save(Agent(caller.board, caller.agent, Role.ADMIN, joined, created_at=work.now))
-        elif joined != known.teams and not known.token_hash:
+        if known is None and caller.agent not in work.catalog.server_agents:
+            self._check_room(work.catalog.agents_of(caller.board), caller.board)
+            work.save(Agent(caller.board, caller.agent, Role.AGENT, joined, created_at=work.now))
+        elif known is not None and joined != known.teams and not known.token_hash:
             work.save(replace(known, teams=joined, version=known.version + 1))
+
+    def _check_room(self, agents: Mapping[str, Agent], board: str) -> None:
+        if len(agents) >= self._limits.agents_max:
+            raise Exhausted("agents_max", maximum=self._limits.agents_max, subject=board)
 
     def _agent(self, caller: Caller) -> Agent:
         own = self._catalog.agents_of(caller.board).get(caller.agent)
-        return own or self._catalog.server_agents[caller.agent]
+        # The role of this call: where names are trusted it is more than what is on record.
+        return replace(own or self._catalog.server_agents[caller.agent], role=caller.role)
 
     def _teams(self, caller: Caller) -> set[str]:
         known = self._catalog.agents_of(caller.board).get(caller.agent)
@@ -179,3 +195,13 @@ def _found(catalog: Catalog, board: str, name: str) -> Agent:
     if agent is None:
         raise NotFound(f"boards/{board}/agents/{name}")
     return agent
+
+
+def _check_unmistakable(catalog: Catalog, board: str, name: str) -> None:
+    """A server-wide agent and a board's own must not share a name, for they would share a private space too."""
+    if board != SERVER_WIDE:
+        taken = [SERVER_WIDE] if name in catalog.server_agents else []
+    else:
+        taken = [each for each, known in catalog.boards.items() if name in known.agents]
+    if taken:
+        raise AlreadyExists(f"boards/{taken[0]}/agents/{name}")

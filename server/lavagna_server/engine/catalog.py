@@ -1,6 +1,7 @@
 """The configuration of all boards in memory: boards, regions, agents and triggers, found by what they are asked for.
 
-The writer thread alone changes it, after an operation succeeded; the event loop reads it. When a group cannot be stored, it is loaded anew.
+There are two: the writer's draft, with what the present group changes, and the one that everybody else reads, which the event loop brings up to date
+once a group is durable.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lavagna_server.domain.agents import Agent, Caller, Role
+from lavagna_server.domain.agents import SERVER_WIDE, Agent, Caller, Role
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import NotFound
@@ -122,11 +123,13 @@ class Catalog:
 
     def load(self, snapshot: Snapshot) -> None:
         """Replaces everything with what is stored."""
-        self.boards, self.server_agents, self._by_token = {}, {}, {}
         records: list[Record] = [*snapshot.records(Board), *snapshot.records(Region)]
         records += [*snapshot.records(Agent), *snapshot.records(Trigger)]
+        fresh = Catalog()
         for record in records:
-            self.put(record)
+            fresh.put(record)
+        self.boards, self.server_agents = fresh.boards, fresh.server_agents
+        self._by_token = fresh._by_token
 
     def board(self, name: str) -> BoardCatalog:
         """A board's configuration.
@@ -140,9 +143,12 @@ class Catalog:
         return found
 
     def agents_of(self, board: str) -> dict[str, Agent]:
-        """The agents registered on a board, or server-wide."""
-        known = self.boards.get(board)
-        return known.agents if known else self.server_agents
+        """The agents registered on a board, or server-wide.
+
+        Raises:
+            NotFound: There is no such board.
+        """
+        return self.server_agents if board == SERVER_WIDE else self.board(board).agents
 
     def agent_with(self, token_hash: bytes) -> Agent | None:
         """The agent whose token has this hash."""
@@ -173,10 +179,11 @@ class Catalog:
 
     def _put_agent(self, agent: Agent, *, remove: bool) -> None:
         agents = self.agents_of(agent.board)
-        known = agents.pop(agent.name, None)
+        known = agents.get(agent.name)
         if known is not None and known.token_hash:
             self._by_token.pop(known.token_hash, None)
         if remove:
+            agents.pop(agent.name, None)
             return
         agents[agent.name] = agent
         if agent.token_hash and not agent.revoked:

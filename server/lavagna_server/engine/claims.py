@@ -140,6 +140,8 @@ class Claims:
         if trigger.mode is Mode.EVERY:
             entry = work.version(space, id_, activation.version)
             old = work.version(space, id_, activation.version - 1)
+            if entry is None:  # compacted meanwhile: nothing is left to work on
+                return None, None, Evaluated(Verdict.FALSE)
             subject = Subject(entry, old, activation.bind)
             return entry, old, self._controller.evaluate(work, trigger, subject)
         return self._checked_edge(work, trigger, activation, id_)

@@ -10,7 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from lavagna_server.domain.agenda import ActivationFilter, ActivationState, finished
-from lavagna_server.domain.entries import Cause, Commit, Entry, EntryId, Occasion, SpaceName
+from lavagna_server.domain.entries import (
+    Cause,
+    Commit,
+    Entry,
+    EntryId,
+    Occasion,
+    SpaceName,
+    later,
+)
 from lavagna_server.domain.keys import Pattern
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.triggers import Mode, Source, Trigger, TriggerId
@@ -34,8 +42,10 @@ class _Touch:
 
 
 def _source_of(trigger: Trigger, entry: Entry) -> Source | None:
-    """The first of a trigger's sources that is about `entry`."""
-    return next((source for source in trigger.on if source.bind(entry) is not None), None)
+    """The source that is about `entry`: the first that looks at how it came about, else the first that matches."""
+    matching = [source for source in trigger.on if source.bind(entry) is not None]
+    moved = (source for source in matching if source.is_moved_by(entry.change))
+    return next(moved, matching[0] if matching else None)
 
 
 def binding_of(pattern: Pattern, bind: Mapping[str, str], key: str) -> str:
@@ -62,8 +72,8 @@ class Controller:
                 and not trigger.own_writes
             )
             if trigger.mode is Mode.EDGE:
-                for entry, old in self._subjects(work, trigger, touch):
-                    self._edge(work, trigger, entry, old, commit.cause, may_fire=not own)
+                for entry in self._subjects(work, trigger, touch):
+                    self._edge(work, trigger, entry, commit.cause, may_fire=not own)
             elif trigger.mode is Mode.EVERY and not own:
                 for entry, old in touch.changes.values():
                     self._every(work, trigger, entry, old, commit.cause)
@@ -71,39 +81,57 @@ class Controller:
                 self._rate_waiting(work, trigger)
 
     def set_off(self, work: Workspace, trigger: Trigger) -> None:
-        """Evaluates a trigger that was just set or resumed on what is there already."""
+        """Evaluates a trigger that was just set or resumed on what is there already, and on what it remembers."""
         if trigger.mode is not Mode.EDGE:
             return
+        self._drop_edges(work, trigger)
         seen: set[EntryId] = set()
         for source in trigger.on:
             for entry in work.matching(trigger.space, source.pattern, source.kinds):
                 if entry.id not in seen:
                     seen.add(entry.id)
-                    self._edge(work, trigger, entry, None, None, may_fire=True)
+                    self._edge(work, trigger, entry, None, may_fire=True)
+
+    def _drop_edges(self, work: Workspace, trigger: Trigger) -> None:
+        """Ends the edges whose subject is gone, or is no longer what the trigger is about."""
+        for edge in work.agenda.edges_of(trigger.id):
+            entry = work.newest(trigger.space, edge.entry)
+            source = _source_of(trigger, entry) if entry is not None else None
+            if entry is not None and source is not None and source.is_present(entry):
+                bind = source.bind(entry) or {}
+                if binding_of(source.pattern, bind, entry.key) == edge.binding:
+                    continue
+            work.agenda.put_edge(trigger.id, edge.binding, edge.entry, holds=False)
+            if not work.agenda.edges(trigger.id, edge.binding):
+                self._obviate(work, trigger, edge.binding)
 
     def still_holds(self, work: Workspace, trigger: Trigger, entry: Entry) -> Evaluated:
         """What an edge trigger's condition comes to for a subject as it is now."""
         source = _source_of(trigger, entry)
         if source is None or not source.is_present(entry):
             return Evaluated(Verdict.FALSE)
-        return self.evaluate(work, trigger, Subject(entry, None, source.bind(entry) or {}))
+        old = None
+        if "old" in trigger.when or "old" in trigger.rating:
+            old = work.version(trigger.space, entry.id, entry.version - 1)
+        return self.evaluate(work, trigger, Subject(entry, old, source.bind(entry) or {}))
 
     def settle(self, work: Workspace) -> None:
         """Notes quiescence where the last open activation of a space ended, as a commit of its own (A9)."""
         for name in sorted(work.closed):
             board = work.catalog.boards.get(name.board)
-            if board is None or self._is_busy(work, board, name):
+            if board is None or self._is_busy(work, board, name) or work.is_quiescent(name):
                 continue
             space = work.space(name)
-            at = max(work.now, space.committed_at or work.now)
+            at = later(space, work.now)
             work.append(Commit(name, space.head + 1, at, "", Occasion.QUIESCENCE, ()))
 
     def _is_busy(self, work: Workspace, board: BoardCatalog, space: SpaceName) -> bool:
+        triggers = (work.trigger(id_) for id_ in board.due if id_.space == space)
         due = any(
-            trigger.space == space
+            trigger is not None
             and trigger.next_due_at is not None
             and trigger.next_due_at <= work.now
-            for trigger in board.due.values()
+            for trigger in triggers
         )
         leased = ActivationFilter(space=space, states=frozenset({ActivationState.LEASED}))
         waiting = ActivationFilter(
@@ -131,31 +159,36 @@ class Controller:
                     touch.reads.append(bind)
         return touched
 
-    def _subjects(
-        self, work: Workspace, trigger: Trigger, touch: _Touch
-    ) -> Iterator[tuple[Entry, Entry | None]]:
-        """The entries whose condition may have changed, with what each was before if it changed itself."""
+    def _subjects(self, work: Workspace, trigger: Trigger, touch: _Touch) -> Iterator[Entry]:
+        """The entries whose condition may have changed: those changed themselves, and those that read what changed.
+
+        At most `reads_entries_max` of the latter; where there are more, that is an error that the trigger's owner sees.
+        """
         seen: set[EntryId] = set()
-        for entry, old in touch.changes.values():
+        for entry, _ in touch.changes.values():
             source = _source_of(trigger, entry)
             if source is not None and (source.is_moved_by(entry.change) or not entry.exists):
                 seen.add(entry.id)
-                yield entry, old
+                yield entry
         for bind in touch.reads:
             for source in trigger.on:
-                for entry in work.matching(
-                    trigger.space, source.pattern.with_bound(bind), source.kinds
-                ):
-                    if entry.id not in seen:
-                        seen.add(entry.id)
-                        yield entry, None
+                pattern = source.pattern.with_bound(bind)
+                for entry in work.matching(trigger.space, pattern, source.kinds):
+                    if entry.id in seen:
+                        continue
+                    if len(seen) >= self._limits.reads_entries_max:
+                        most = self._limits.reads_entries_max
+                        why = f"a change concerns more than {most} entries (reads_entries_max)"
+                        note_error(work, trigger, Evaluated(Verdict.ERROR, error=why))
+                        return
+                    seen.add(entry.id)
+                    yield entry
 
     def _edge(
         self,
         work: Workspace,
         trigger: Trigger,
         entry: Entry,
-        old: Entry | None,
         cause: Cause | None,
         *,
         may_fire: bool,
@@ -166,9 +199,7 @@ class Controller:
             return
         bind = source.bind(entry) or {}
         binding = binding_of(source.pattern, bind, entry.key)
-        evaluated = Evaluated(Verdict.FALSE)
-        if source.is_present(entry):
-            evaluated = self.evaluate(work, trigger, Subject(entry, old, bind))
+        evaluated = self.still_holds(work, trigger, entry)
         note_error(work, trigger, evaluated)
         holds = evaluated.verdict is Verdict.TRUE
         held_by = work.agenda.edges(trigger.id, binding)

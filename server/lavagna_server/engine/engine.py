@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from lavagna_server.domain.boards import Board
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.activations import Activations
 from lavagna_server.engine.agents import Agents
@@ -74,16 +75,15 @@ class Engine:
         evaluator = Evaluator(conditions, limits)
         controller = Controller(evaluator, limits)
         log = Log(controller, schemas, limits)
-        self._writer = Writer(
+        self.writer = Writer(
             store,
-            self.catalog,
             clock,
             faults=faults or NoFaults(),
             settle=controller.settle,
             publish=self._publish,
         )
-        ground = Ground(self._writer, self.readers, self.catalog, clock, limits)
-        self.commits = Commits(self._writer, log)
+        ground = Ground(self.writer, self.readers, self.catalog, clock, limits)
+        self.commits = Commits(self.writer, log)
         self.reads = Reads(ground)
         self.watches = Watches(ground, self._feed, bookmark_seconds=options.bookmark_seconds)
         self.triggers = Triggers(ground, controller, evaluator)
@@ -96,7 +96,7 @@ class Engine:
         """Loads the configuration and begins to work."""
         with self._store.snapshot() as snapshot:
             self.catalog.load(snapshot)
-        self._writer.start()
+        self.writer.start()
         await self.upkeep.start()
         self._is_up = True
 
@@ -110,15 +110,19 @@ class Engine:
         self._is_up = False
         self.watches.stop()
         await self.upkeep.stop()
-        await self._writer.stop()
+        await self.writer.stop()
         self.readers.close()
         self._store.close()
 
     def _publish(self, aftermath: Aftermath) -> None:
+        """Lets the rest of the server know of a durable group, before its callers do."""
+        for record, removed in aftermath.records:
+            self.catalog.put(record, remove=removed)
+            if removed and isinstance(record, Board):
+                self._feed.forget(record.name)
+                self.watches.ring_all()
         self._feed.announce(aftermath.commits)
-        for board in aftermath.woken:
-            self._bell.ring(board)
+        for waiter in aftermath.woken:
+            self._bell.ring(waiter)
         if aftermath.deadline is not None:
             self.upkeep.notice(aftermath.deadline)
-        if aftermath.is_board_gone:
-            self.watches.ring_all()

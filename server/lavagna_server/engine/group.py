@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
+from lavagna_server.domain.agenda import ActivationId
 from lavagna_server.domain.entries import Entry, EntryId, Space, SpaceName
 from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.overlay import Overlay
@@ -21,6 +22,17 @@ class Group:
         self.overlay = Overlay()
         self._newest: dict[tuple[SpaceName, EntryId], Entry | None] = {}
         self._spaces: dict[SpaceName, Space | None] = {}
+
+    def forget(self, board: str) -> None:
+        """Drops all that was read or changed of a board, which was erased in this transaction."""
+        self.overlay.forget(board)
+        self._newest = {key: each for key, each in self._newest.items() if key[0].board != board}
+        self._spaces = {name: each for name, each in self._spaces.items() if name.board != board}
+
+    def is_new(self, activation: ActivationId) -> bool:
+        """Whether an activation was fired in this group, so that the store cannot know it."""
+        stored = self._stored_space(activation.space)
+        return activation.number > (stored.activations if stored else 0)
 
     def prefetch(self, touches: Collection[tuple[SpaceName, EntryId]]) -> None:
         """Reads the newest versions of many entries in one go."""
@@ -46,6 +58,9 @@ class Group:
         """Where a log stands, as the group has it."""
         if (changed := self.overlay.spaces.get(name)) is not None:
             return changed
+        return self._stored_space(name)
+
+    def _stored_space(self, name: SpaceName) -> Space | None:
         if name not in self._spaces:
             self._spaces[name] = self.transaction.space(name)
         return self._spaces[name]

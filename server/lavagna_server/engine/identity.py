@@ -11,11 +11,17 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
+from weakref import WeakValueDictionary
 
 from lavagna_server.domain.agents import SERVER_WIDE, Agent, Caller, Role, check_name
 from lavagna_server.domain.errors import Invalid, NotFound, Unauthenticated
+from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import Catalog
 from lavagna_server.ports.clock import Clock
+
+PRESENCES_MAX = 100_000
+"""How many agents are remembered as seen; where names are trusted, anyone can make up more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,8 @@ class Identity:
         self.trust_names = trust_names
         """Whether a stated name is believed: on loopback only."""
         self._secret = secret
-        self._ended: dict[tuple[str, str], asyncio.Event] = {}
+        self._ended: WeakValueDictionary[tuple[str, str], asyncio.Event] = WeakValueDictionary()
+        """Kept by the sessions that wait for them."""
         self._presence: dict[tuple[str, str], Presence] = {}
 
     def authenticate(self, credentials: Credentials, board: str) -> Session:
@@ -74,7 +81,7 @@ class Identity:
         key = (board, caller.agent)
         presence = self._presence.get(key)
         if presence is None:
-            self._presence[key] = Presence(self._clock.now())
+            self._see(key, Presence(self._clock.now()))
         else:
             presence.seen_at = self._clock.now()
         return Session(caller, self._ended.setdefault(key, asyncio.Event()))
@@ -118,7 +125,9 @@ class Identity:
         if registered is not None and registered.revoked:
             raise Unauthenticated(f"{name} was revoked")
         teams = frozenset(registered.teams) if registered else frozenset[str]()
-        return Caller(board, name, registered.role if registered else Role.ADMIN, teams)
+        # An agent that was merely taken in is trusted like any other; one that was registered has the role it was given.
+        role = registered.role if registered is not None and registered.token_hash else Role.ADMIN
+        return Caller(board, name, role, teams)
 
     def present(self, board: str, agent: str) -> Presence | None:
         """When an agent was last seen since the server started."""
@@ -126,7 +135,12 @@ class Identity:
 
     def greet(self, caller: Caller, session: str) -> None:
         """Notes what the calling process calls itself."""
-        self._presence[caller.board, caller.agent] = Presence(self._clock.now(), session)
+        self._see((caller.board, caller.agent), Presence(self._clock.now(), session))
+
+    def _see(self, key: tuple[str, str], presence: Presence) -> None:
+        self._presence[key] = presence
+        if len(self._presence) > PRESENCES_MAX:  # whoever was first seen longest ago is forgotten
+            del self._presence[next(iter(self._presence))]
 
     def end(self, board: str, agent: str) -> None:
         """Ends the open streams of an agent; those of a server-wide agent on every board."""
@@ -134,9 +148,10 @@ class Identity:
             if key[1] == agent and board in (key[0], SERVER_WIDE):
                 self._ended.pop(key).set()
 
-    def token_for(self, board: str, agent: str, request_id: str) -> str:
+    def token_for(self, call: Call[Any, Any], purpose: str, agent: str) -> str:
         """A new token; the same again for a retry of the same request, so that it need not be stored to be repeated."""
-        if not request_id:
+        if not call.request_id:
             return f"lav_{secrets.token_urlsafe(32)}"
-        message = "\0".join((board, agent, request_id)).encode()
+        parts = (purpose, call.caller.board, call.caller.agent, agent, call.request_id)
+        message = "\0".join(parts).encode()
         return f"lav_{hmac.new(self._secret, message, hashlib.sha256).hexdigest()}"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from lavagna_server.domain.agenda import Activation, ActivationId
+from lavagna_server.domain.agenda import Activation, ActivationFilter, ActivationId
 from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Space, SpaceName
 from lavagna_server.domain.regions import Region
-from lavagna_server.domain.triggers import Trigger
+from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.ports.store import Changes, EdgeId, Effect, Record
 
 RequestKey: TypeAlias = tuple[str, str, str]
 """Board, agent and request id."""
+Binding: TypeAlias = tuple[TriggerId, str]
 
 
 @dataclass(slots=True)
@@ -30,39 +31,45 @@ class Overlay:
     activations: dict[ActivationId, Activation] = field(
         default_factory=dict[ActivationId, Activation]
     )
-    edges: dict[EdgeId, bool] = field(default_factory=dict[EdgeId, bool])
+    by_binding: dict[Binding, dict[ActivationId, Activation]] = field(
+        default_factory=dict[Binding, dict[ActivationId, Activation]]
+    )
+    """The same activations by trigger and binding, which most searches are about."""
+    edges: dict[Binding, dict[EntryId, bool]] = field(
+        default_factory=dict[Binding, dict[EntryId, bool]]
+    )
     records: list[tuple[Record, bool]] = field(default_factory=list[tuple[Record, bool]])
-    """Each with whether it is removed."""
+    """Each with whether it is removed, in the order in which that happened."""
     effects: dict[RequestKey, Effect] = field(default_factory=dict[RequestKey, Effect])
 
     def absorb(self, later: Overlay) -> None:
         """Takes in what a later operation changed."""
+        for record, removed in later.records:
+            if removed and isinstance(record, Trigger):
+                self._forget_edges(record.id)
         self.spaces.update(later.spaces)
         for space, entries in later.entries.items():
             self.entries.setdefault(space, {}).update(entries)
         self.commits += later.commits
-        self.activations.update(later.activations)
-        self.edges.update(later.edges)
+        for activation in later.activations.values():
+            self.put_activation(activation)
+        for binding, edges in later.edges.items():
+            self.edges.setdefault(binding, {}).update(edges)
         self.records += later.records
         self.effects.update(later.effects)
 
     def forget(self, board: str) -> None:
         """Drops all that belongs to a board, which was erased in the same transaction."""
         self.spaces = {name: space for name, space in self.spaces.items() if name.board != board}
-        self.entries = {
-            name: entries for name, entries in self.entries.items() if name.board != board
-        }
-        self.commits = [commit for commit in self.commits if commit.space.board != board]
-        self.activations = {
-            id_: each for id_, each in self.activations.items() if id_.space.board != board
-        }
-        self.edges = {
-            edge: holds for edge, holds in self.edges.items() if edge.trigger.space.board != board
-        }
+        self.entries = {name: each for name, each in self.entries.items() if name.board != board}
+        self.commits = [each for each in self.commits if each.space.board != board]
+        kept = [each for each in self.activations.values() if each.id.space.board != board]
+        self.activations, self.by_binding = {}, {}
+        for activation in kept:
+            self.put_activation(activation)
+        self.edges = {key: each for key, each in self.edges.items() if key[0].space.board != board}
         self.records = [each for each in self.records if board_of(each[0]) != board]
-        self.effects = {
-            key: effect for key, effect in self.effects.items() if effect.board != board
-        }
+        self.effects = {key: each for key, each in self.effects.items() if each.board != board}
 
     def put_commit(self, commit: Commit) -> None:
         """Takes a commit in; its entries are the newest from now on."""
@@ -71,15 +78,47 @@ class Overlay:
         for entry in commit.entries:
             newest[entry.id] = entry
 
+    def put_activation(self, activation: Activation) -> None:
+        """Takes an activation in, as new or in place of what it was."""
+        self.activations[activation.id] = activation
+        binding = (activation.trigger_id, activation.binding)
+        self.by_binding.setdefault(binding, {})[activation.id] = activation
+
+    def concerning(self, where: ActivationFilter) -> dict[ActivationId, Activation]:
+        """The changed activations among which those that are meant must be."""
+        if where.space is not None and where.trigger and where.binding is not None:
+            return self.by_binding.get((TriggerId(where.space, where.trigger), where.binding), {})
+        return self.activations
+
+    def has_removed(self, trigger: TriggerId) -> bool:
+        """Whether a trigger was removed, so that what the store knows of its edges is void."""
+        return any(
+            removed and isinstance(record, Trigger) and record.id == trigger
+            for record, removed in self.records
+        )
+
+    def edges_of(self, trigger: TriggerId) -> Iterator[tuple[EdgeId, bool]]:
+        """The changed edges of a trigger, each with whether it holds."""
+        for (owner, binding), edges in self.edges.items():
+            if owner == trigger:
+                yield from (
+                    (EdgeId(owner, binding, entry), holds) for entry, holds in edges.items()
+                )
+
     def changes(self) -> Changes:
-        """The same in the form that a store writes."""
+        """The same in the form that a store writes. What was removed and made anew is both."""
+        last = {record_key(record): (record, removed) for record, removed in self.records}
         return Changes(
             spaces=list(self.spaces.values()),
             commits=self.commits,
             activations=list(self.activations.values()),
-            edges=list(self.edges.items()),
-            saved=[record for record, removed in _last(self.records) if not removed],
-            removed=[record for record, removed in _last(self.records) if removed],
+            edges=[
+                (EdgeId(trigger, binding, entry), holds)
+                for (trigger, binding), edges in self.edges.items()
+                for entry, holds in edges.items()
+            ],
+            removed=[record for record, removed in self.records if removed],
+            saved=[record for record, removed in last.values() if not removed],
             effects=list(self.effects.values()),
         )
 
@@ -95,10 +134,8 @@ class Overlay:
             or self.effects
         )
 
-
-def _last(records: Iterable[tuple[Record, bool]]) -> list[tuple[Record, bool]]:
-    newest = {record_key(record): (record, removed) for record, removed in records}
-    return list(newest.values())
+    def _forget_edges(self, trigger: TriggerId) -> None:
+        self.edges = {key: edges for key, edges in self.edges.items() if key[0] != trigger}
 
 
 def record_key(record: Record) -> tuple[object, ...]:

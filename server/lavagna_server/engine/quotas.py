@@ -12,6 +12,8 @@ from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.errors import Exhausted
 from lavagna_server.domain.limits import Limits
 
+BUCKETS_MAX = 10_000
+
 
 @dataclass(slots=True)
 class _Bucket:
@@ -43,6 +45,11 @@ class Quotas:
 
     def _take(self, caller: Caller, quota: str, rate: int, amount: int) -> None:
         now = time.monotonic()
+        if len(self._buckets) > BUCKETS_MAX:
+            # A bucket that has rested for a second is full again: as good as none.
+            self._buckets = {
+                key: each for key, each in self._buckets.items() if now - each.filled_at < 1
+            }
         bucket = self._buckets.setdefault((caller.board, caller.agent, quota), _Bucket(rate, now))
         bucket.left = min(rate, bucket.left + (now - bucket.filled_at) * rate)
         bucket.filled_at = now

@@ -17,8 +17,15 @@ from lavagna_server.domain.agenda import (
     lease_expired,
     offered,
 )
-from lavagna_server.domain.entries import ChangeType, Commit, Entry, Occasion, SpaceName
-from lavagna_server.domain.regions import Region
+from lavagna_server.domain.entries import (
+    ChangeType,
+    Commit,
+    Entry,
+    Occasion,
+    SpaceName,
+    later,
+)
+from lavagna_server.domain.regions import Region, Retention
 from lavagna_server.domain.triggers import Trigger
 from lavagna_server.engine.boards import compact
 from lavagna_server.engine.commits import Log
@@ -92,14 +99,12 @@ class Upkeep:
     async def look(self) -> None:
         """Carries out everything that is due now."""
         self._deadline = None
-        while await self._writer.perform(self._tick):
-            pass
+        more, upcoming = True, None
+        while more:
+            more, upcoming = await self._writer.perform(self._tick)
         if self._clock.now() >= self._chores_at:
             self._chores_at = self._clock.now() + CHORES_EVERY
-            await self._writer.perform(self._do_chores)
-        upcoming = await self._readers.run(
-            lambda snapshot: snapshot.next_deadline(self._clock.now())
-        )
+            await self._do_chores()
         self.notice(min(upcoming, self._chores_at) if upcoming is not None else self._chores_at)
         for slot in self._slots():
             self.notice(slot)
@@ -123,12 +128,12 @@ class Upkeep:
                 sleep.cancel()
                 earlier.cancel()
 
-    def _tick(self, work: Workspace) -> bool:
-        """One batch of what is due; whether there may be more."""
+    def _tick(self, work: Workspace) -> tuple[bool, datetime | None]:
+        """One batch of what is due: whether there may be more, and what comes next when there is not."""
         moved = self._expire_entries(work)
         moved += self._end_waits(work)
         moved += self._fire_due(work)
-        return moved >= BATCH
+        return moved > 0, work.transaction.next_deadline(work.now)
 
     def _extend_leases(self, work: Workspace) -> None:
         for activation in work.agenda.select(
@@ -136,7 +141,8 @@ class Upkeep:
         ):
             lease = activation.lease
             assert lease is not None
-            until = max(lease.expires_at, work.now + lease.duration)
+            # By this clock alone: the one that set the old time may have been ahead.
+            until = work.now + lease.duration
             work.agenda.put(replace(activation, lease=replace(lease, expires_at=until)))
 
     def _expire_entries(self, work: Workspace) -> int:
@@ -153,7 +159,7 @@ class Upkeep:
                 ending.setdefault(name, []).append(entry)
         for name, entries in ending.items():
             space = work.space(name)
-            at = max(work.now, space.committed_at or work.now)
+            at = later(space, work.now)
             ended = tuple(
                 entry.ended(
                     ChangeType.EXPIRED, revision=space.head + 1, author="", at=at, cause=None
@@ -185,13 +191,15 @@ class Upkeep:
             work.agenda.put(
                 finished(activation, ActivationState.EXPIRED, now=work.now, reason=reason)
             )
-        held = replace(_in(ActivationState.HELD), offered_by=work.now)
-        for activation in work.agenda.select(held, order=Order.AGENDA, limit=BATCH):
-            if activation.not_before is not None:
-                work.agenda.put(offered(activation))
-        # Waits that have just ended need no change, but somebody may be waiting for them.
-        work.woken.update(work.catalog.boards)
-        return len(ran_out) + len(expired)
+        held = replace(_in(ActivationState.HELD), wait_ended_by=work.now)
+        let_go = work.agenda.select(held, order=Order.AGENDA, limit=BATCH)
+        for activation in let_go:
+            work.agenda.put(offered(activation))
+        # Waits that have ended need no change, but somebody may be waiting for them.
+        waited = replace(_in(ActivationState.WAITING), wait_ended_by=work.now)
+        for activation in work.agenda.select(waited, order=Order.AGENDA, limit=BATCH):
+            work.woken.add((activation.id.space.board, activation.worker))
+        return max(len(ran_out), len(expired), len(let_go))
 
     def _fire_due(self, work: Workspace) -> int:
         fired = 0
@@ -209,22 +217,34 @@ class Upkeep:
         work.save(replace(trigger, next_due_at=trigger.schedule.next_after(slot)))
         evaluated = self._controller.evaluate(work, trigger, Subject(None, None, {}))
         note_error(work, trigger, evaluated)
-        if evaluated.verdict is Verdict.TRUE:
-            late = slot < self._started_at
-            fire(
-                work, Spark(trigger, {}, "", None, None, evaluated.rating, slot_at=slot, late=late)
-            )
+        if evaluated.verdict is not Verdict.TRUE:
+            work.closed.add(trigger.space)  # the slot no longer stands in the way of quiescence
+            return
+        late = slot < self._started_at
+        fire(work, Spark(trigger, {}, "", None, None, evaluated.rating, slot_at=slot, late=late))
 
-    def _do_chores(self, work: Workspace) -> None:
+    async def _do_chores(self) -> None:
+        """Each as an operation of its own, so that none holds up a group for long."""
+        await self._writer.perform(self._forget_requests)
+        for board in list(self._catalog.boards.values()):
+            for region in list(board.regions_of(SpaceName(board.board.name))):
+                if region.retention != Retention():
+                    await self._writer.perform(
+                        lambda work, region=region: self._retain(work, region)  # type: ignore[misc]
+                    )
+
+    def _forget_requests(self, work: Workspace) -> None:
         work.transaction.forget_effects(work.now - self._requests_kept)
-        for board in list(work.catalog.boards.values()):
-            regions = list(board.regions_of(SpaceName(board.board.name)))
-            for region in regions:
-                self._retain(work, region, regions)
 
-    def _retain(self, work: Workspace, region: Region, regions: list[Region]) -> None:
+    def _retain(self, work: Workspace, seen: Region) -> None:
         """Gives up what a region's retention does not keep, as a logged compaction."""
-        retention, name = region.retention, SpaceName(region.board)
+        name = SpaceName(seen.board)
+        board = work.catalog.boards.get(seen.board)
+        regions = list(board.regions_of(name)) if board is not None else []
+        region = next((each for each in regions if each.path == seen.path), None)
+        if region is None:
+            return
+        retention = region.retention
         inner = tuple(each.path for each in regions if each.path.startswith(region.path + "/"))
         subtree = Subtree(region.path, inner)
         horizon = 0

@@ -6,13 +6,22 @@ changes are dropped as a whole; so one failed commit never fails its neighbours.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from datetime import datetime
 
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.chain import sealed
-from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName, advanced
-from lavagna_server.domain.errors import NotFound
+from lavagna_server.domain.entries import (
+    Commit,
+    Entry,
+    EntryId,
+    Kind,
+    Occasion,
+    Space,
+    SpaceName,
+    advanced,
+)
 from lavagna_server.domain.keys import Pattern, is_within
 from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.engine.agenda_view import AgendaView
@@ -34,8 +43,8 @@ class Workspace:
         """The time of the group; the same for all its operations."""
         self.closed: set[SpaceName] = set()
         """Spaces in which an activation ended, so that quiescence may have come."""
-        self.woken: set[str] = set()
-        """Boards on which an activation may have become available."""
+        self.woken: set[tuple[str, str]] = set()
+        """Boards and workers for whom an activation may have become available."""
         self.deadlines: list[datetime] = []
         """Moments at which upkeep has something to do."""
 
@@ -92,19 +101,23 @@ class Workspace:
         path = pattern.literal_prefix
         changed: dict[EntryId, Entry] = {}
         for overlay in (self._group.overlay, self._own):
-            changed.update(
-                (id_, entry)
+            changed |= {
+                id_: entry
                 for id_, entry in overlay.entries.get(space, {}).items()
                 if not path or is_within(id_.key, path)
-            )
-        found = [entry for entry in self._stored(space, path, kinds) if entry.id not in changed]
-        found += [
-            entry
-            for entry in changed.values()
-            if entry.exists and (not kinds or entry.kind in kinds)
-        ]
-        found.sort(key=lambda entry: (entry.kind.value, entry.key))
-        return (entry for entry in found if pattern.match(entry.key) is not None)
+            }
+        stored = (entry for entry in self._stored(space, path, kinds) if entry.id not in changed)
+        fresh = sorted(
+            (
+                each
+                for each in changed.values()
+                if each.exists and (not kinds or each.kind in kinds)
+            ),
+            key=_by_kind_and_key,
+        )
+        for entry in heapq.merge(stored, fresh, key=_by_kind_and_key):
+            if pattern.match(entry.key) is not None:
+                yield entry
 
     def _stored(self, space: SpaceName, path: str, kinds: frozenset[Kind]) -> Iterator[Entry]:
         after: EntryId | None = None
@@ -113,6 +126,16 @@ class Workspace:
             if len(page) < PAGE:
                 return
             after = page[-1].id
+
+    def is_quiescent(self, name: SpaceName) -> bool:
+        """Whether a log ends with the note that its crew has come to rest."""
+        head = self.space(name).head
+        fresh = [*self._group.overlay.commits, *self._own.commits]
+        last = next((each for each in reversed(fresh) if each.space == name), None)
+        if last is None and head:
+            stored = self._group.transaction.commits(name, after=head - 1, limit=1, bytes_max=1)
+            last = next(iter(stored), None)
+        return last is not None and last.occasion is Occasion.QUIESCENCE
 
     def append(self, commit: Commit) -> Commit:
         """Takes the commit into the log as the next revision, sealed into the hash chain."""
@@ -148,7 +171,7 @@ class Workspace:
     def erase_board(self, board: Board) -> None:
         """Removes a board with all that belongs to it, in the store and in what the group changed so far."""
         self._group.transaction.erase_board(board.name)
-        self._group.overlay.forget(board.name)
+        self._group.forget(board.name)
         self._own.forget(board.name)
         self.remove(board)
 
@@ -168,12 +191,5 @@ class Workspace:
             self._group.catalog.put(record, remove=removed)
 
 
-def existing(entry: Entry | None, key: str) -> Entry:
-    """The entry, when it exists.
-
-    Raises:
-        NotFound: It does not.
-    """
-    if entry is None or not entry.exists:
-        raise NotFound(key)
-    return entry
+def _by_kind_and_key(entry: Entry) -> tuple[str, str]:
+    return entry.kind.value, entry.key

@@ -11,9 +11,8 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, EntryId, SpaceName
 from lavagna_server.domain.errors import Exhausted, ShuttingDown
 from lavagna_server.engine.catalog import Catalog
@@ -21,7 +20,7 @@ from lavagna_server.engine.group import Group
 from lavagna_server.engine.workspace import Workspace
 from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.faults import Faults
-from lavagna_server.ports.store import Store
+from lavagna_server.ports.store import Record, Store
 
 T = TypeVar("T")
 
@@ -34,12 +33,12 @@ class Aftermath:
     """What a durable group means for the rest of the server."""
 
     commits: list[Commit] = field(default_factory=list[Commit])
-    woken: set[str] = field(default_factory=set[str])
-    """Boards on which an activation may have become available."""
+    records: list[tuple[Record, bool]] = field(default_factory=list[tuple[Record, bool]])
+    """What is configured otherwise now, each with whether it is removed."""
+    woken: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Boards and workers for whom an activation may have become available."""
     deadline: datetime | None = None
     """The earliest moment at which upkeep has something to do because of this group."""
-    is_board_gone: bool = False
-    """Whether a board was deleted, which its watchers must learn."""
 
 
 @dataclass(slots=True)
@@ -50,6 +49,15 @@ class _Pending(Generic[T]):
     outcome: T | None = None
     error: BaseException | None = None
 
+    def tell(self) -> None:
+        """Gives the caller its answer, unless it has gone; the effect stands all the same."""
+        if self.answer.done():
+            return
+        if self.error is not None:
+            self.answer.set_exception(self.error)
+        else:
+            self.answer.set_result(cast("T", self.outcome))
+
 
 class Writer:
     """Gathers operations into groups and carries each group out in one transaction."""
@@ -57,14 +65,16 @@ class Writer:
     def __init__(
         self,
         store: Store,
-        catalog: Catalog,
         clock: Clock,
         *,
         faults: Faults,
         settle: Callable[[Workspace], None],
         publish: Callable[[Aftermath], None],
     ) -> None:
-        self._store, self._catalog, self._clock, self._faults = store, catalog, clock, faults
+        self._store, self._clock, self._faults = store, clock, faults
+        self._draft = Catalog()
+        """The configuration with what the present group changes of it; nobody else sees it before it is durable."""
+        self._is_stale = True
         self._settle, self._publish = settle, publish
         self._ready = threading.Condition()
         self._queue: list[_Pending[Any]] = []
@@ -139,8 +149,9 @@ class Writer:
     def _carry_out(self, pending: Sequence[_Pending[Any]]) -> Aftermath:
         aftermath = Aftermath()
         try:
+            self._load()
             with self._store.transaction() as transaction:
-                group = Group(transaction, self._catalog, self._clock.now())
+                group = Group(transaction, self._draft, self._clock.now())
                 group.prefetch([touch for each in pending for touch in each.touches])
                 for each in pending:
                     self._attempt(group, each, aftermath)
@@ -153,10 +164,15 @@ class Writer:
             self._undo(pending, error)
             return Aftermath()
         aftermath.commits = group.overlay.commits
-        aftermath.is_board_gone = any(
-            removed and isinstance(record, Board) for record, removed in group.overlay.records
-        )
+        aftermath.records = group.overlay.records
         return aftermath
+
+    def _load(self) -> None:
+        """Reads the configuration, at first and whenever it holds what was never stored."""
+        if self._is_stale:
+            with self._store.snapshot() as snapshot:
+                self._draft.load(snapshot)
+            self._is_stale = False
 
     def _attempt(self, group: Group, pending: _Pending[Any], aftermath: Aftermath) -> None:
         work = Workspace(group)
@@ -175,18 +191,15 @@ class Writer:
             )
 
     def _undo(self, pending: Sequence[_Pending[Any]], error: Exception) -> None:
+        # Also what an operation refused by itself may speak of commits of this group, which never were.
         for each in pending:
-            each.error = each.error or error
-        with self._store.snapshot() as snapshot:
-            self._catalog.load(snapshot)
+            each.error = error
+        self._is_stale = True
 
     def _deliver(self, group: Sequence[_Pending[Any]], aftermath: Aftermath) -> None:
-        for each in group:
-            if each.answer.done():  # the caller was cancelled; the effect stands
-                continue
-            if each.error is not None:
-                each.answer.set_exception(each.error)
-            else:
-                each.answer.set_result(each.outcome)
-        self._faults.at("acknowledged")
-        self._publish(aftermath)
+        try:
+            self._publish(aftermath)
+        finally:
+            for each in group:
+                each.tell()
+            self._faults.at("acknowledged")

@@ -124,6 +124,10 @@ class Snapshot(Protocol):
         """Entries that exist, by kind and key (code point order)."""
         ...
 
+    def changed(self, space: SpaceName, scan: Scan, *, since: int) -> Sequence[EntryId]:
+        """Entries with versions after `since`, up to the scan's revision, ends included; by kind and key."""
+        ...
+
     def versions(
         self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int
     ) -> Sequence[Entry]:
@@ -137,7 +141,7 @@ class Snapshot(Protocol):
     def commits(
         self, space: SpaceName, *, after: int, limit: int, bytes_max: int
     ) -> Sequence[Commit]:
-        """Commits after a revision, in order: at most `limit`, and stopping once their values exceed `bytes_max`."""
+        """Commits after a revision, in order: at most `limit`, and stopping once their weights exceed `bytes_max`."""
         ...
 
     def records(self, kind: type[RecordT]) -> Sequence[RecordT]:

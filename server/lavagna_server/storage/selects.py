@@ -19,7 +19,7 @@ from sqlalchemy import (
     true,
 )
 
-from lavagna_server.domain.entries import ChangeType, Kind
+from lavagna_server.domain.entries import FRAME_BYTES, ChangeType, Kind
 from lavagna_server.ports.store import Subtree
 from lavagna_server.storage.tables import (
     activations,
@@ -127,10 +127,29 @@ SCAN_AS_OF = (
     .order_by(heads.c.space, heads.c.kind, heads.c.key)
     .limit(bindparam("limit"))
 )
+_CHANGED_BETWEEN = and_(
+    versions.c.revision > bindparam("since"), versions.c.revision <= bindparam("revision")
+)
+CHANGED = (
+    select(heads.c.key)
+    .where(
+        _between(heads),
+        heads.c.revision > bindparam("since"),
+        exists().where(
+            versions.c.space == heads.c.space,
+            versions.c.kind == heads.c.kind,
+            versions.c.key == heads.c.key.concat(""),
+            _CHANGED_BETWEEN,
+        ),
+    )
+    .order_by(heads.c.space, heads.c.kind, heads.c.key)
+    .limit(bindparam("limit"))
+)
+HAS_CHANGED = select(versions.c.key).where(_OF_ENTRY, _CHANGED_BETWEEN).limit(1)
 
 _AFTER = and_(commits.c.space == bindparam("space"), commits.c.revision > bindparam("after"))
-COMMIT_SIZES = (
-    select(commits.c.revision, func.coalesce(func.sum(versions.c.size_bytes), 0))
+COMMIT_WEIGHTS = (
+    select(commits.c.revision, func.coalesce(func.sum(versions.c.weight_bytes), 0) + FRAME_BYTES)
     .select_from(
         commits.outerjoin(
             versions,

@@ -50,6 +50,17 @@ class View:
         log = self._state.logs.get(space)
         return list(islice(_scanned(log, scan), scan.limit)) if log else []
 
+    def changed(self, space: SpaceName, scan: Scan, *, since: int) -> Sequence[EntryId]:
+        if (log := self._state.logs.get(space)) is None:
+            return []
+        through = log.space.head if scan.revision is None else scan.revision
+        changed = (
+            entry
+            for entry in _named(log, scan)
+            if any(since < version.revision <= through for version in log.entries[entry])
+        )
+        return list(islice(changed, scan.limit))
+
     def versions(
         self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int
     ) -> Sequence[Entry]:
@@ -76,13 +87,13 @@ class View:
         if (log := self._state.logs.get(space)) is None:
             return []
         page: list[Commit] = []
-        size_bytes = 0
+        weight_bytes = 0
         for revision in range(after + 1, log.space.head + 1):
-            if len(page) == limit or size_bytes > bytes_max:
+            if len(page) == limit or weight_bytes > bytes_max:
                 break
             if (commit := log.commits.get(revision)) is not None:
                 page.append(commit)
-                size_bytes += sum(entry.value.size_bytes for entry in commit.entries if entry.value)
+                weight_bytes += commit.weight_bytes
         return page
 
     def records(self, kind: type[RecordT]) -> Sequence[RecordT]:
@@ -165,6 +176,14 @@ class View:
 
 
 def _scanned(log: Log, scan: Scan) -> Iterator[Entry]:
+    for entry in _named(log, scan):
+        found = log.entries[entry][-1] if scan.revision is None else log.as_of(entry, scan.revision)
+        if found is not None and found.exists:
+            yield found
+
+
+def _named(log: Log, scan: Scan) -> Iterator[EntryId]:
+    """Every entry ever written that a scan is about."""
     after = bisect_right(log.order, (scan.after.kind.value, scan.after.key)) if scan.after else 0
     for kind in sorted(scan.kinds or Kind, key=_kind):
         start = bisect_left(log.order, (kind.value, scan.path))
@@ -172,12 +191,8 @@ def _scanned(log: Log, scan: Scan) -> Iterator[Entry]:
             name, key = log.order[index]
             if name != kind.value or not key.startswith(scan.path):
                 break
-            entry = EntryId(kind, key)
-            found = (
-                log.entries[entry][-1] if scan.revision is None else log.as_of(entry, scan.revision)
-            )
-            if found is not None and found.exists and (not scan.path or is_within(key, scan.path)):
-                yield found
+            if not scan.path or is_within(key, scan.path):
+                yield EntryId(kind, key)
 
 
 def _deadlines(log: Log, after: datetime) -> Iterable[datetime]:
