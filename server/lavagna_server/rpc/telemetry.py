@@ -92,11 +92,12 @@ class Meter:
         self._method, self._log_calls = method, log_calls
         self._calls, self._by_outcome = calls, dict[str, Counter]()
         self._seconds = seconds.labels(method)
-        self._open = open_calls.labels(method)
+        self._inside = 0  # counted here and read when asked for, because a metric takes a lock
+        open_calls.labels(method).set_function(lambda: self._inside)
 
     def arrive(self, request: str) -> Visit:
         """A call begins."""
-        self._open.inc()
+        self._inside += 1
         return Visit(request, time.perf_counter())
 
     def succeed(self, visit: Visit, response: Message) -> None:
@@ -117,7 +118,7 @@ class Meter:
     def leave(self, visit: Visit) -> None:
         """A call is over."""
         elapsed = time.perf_counter() - visit.started
-        self._open.dec()
+        self._inside -= 1
         self._seconds.observe(elapsed)
         counter = self._by_outcome.get(visit.outcome)
         if counter is None:

@@ -10,6 +10,8 @@ from lavagna_server.domain.entries import Space, SpaceName
 from lavagna_server.domain.errors import Invalid, RoleRequired
 from lavagna_server.rpc.codec.times import moment_to_wire
 
+SHARED = frozenset({entries_pb2.SPACE_UNSPECIFIED, entries_pb2.SPACE_SHARED})
+
 
 def space_from_wire(number: int, caller: Caller, *, field: str = "space") -> SpaceName:
     """The space that a caller means; the private one is always its own.
@@ -18,15 +20,13 @@ def space_from_wire(number: int, caller: Caller, *, field: str = "space") -> Spa
         RoleRequired: An observer asks for a private space, which it does not have.
         Invalid: The number means nothing to this server.
     """
-    match number:
-        case entries_pb2.SPACE_UNSPECIFIED | entries_pb2.SPACE_SHARED:
-            return SpaceName(caller.board)
-        case entries_pb2.SPACE_PRIVATE:
-            if caller.role < Role.AGENT:
-                raise RoleRequired(agent=caller.agent, role=caller.role.name.lower(), needs="agent")
-            return SpaceName(caller.board, caller.agent)
-        case _:
-            raise Invalid(field, f"{number} is not a space that this server knows")
+    if number in SHARED:
+        return SpaceName(caller.board)
+    if number != entries_pb2.SPACE_PRIVATE:
+        raise Invalid(field, f"{number} is not a space that this server knows")
+    if caller.role < Role.AGENT:
+        raise RoleRequired(agent=caller.agent, role=caller.role.name.lower(), needs="agent")
+    return SpaceName(caller.board, caller.agent)
 
 
 def space_to_wire(space: SpaceName) -> entries_pb2.Space.ValueType:
