@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from itertools import pairwise
 
 import pytest
 
@@ -14,6 +13,7 @@ from lavagna_server.engine.engine import Engine
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.engine.watches import Start
 from tests.desks import Desk, delete, json_value, put, revisions
+from tests.streams import check_chain
 
 
 async def told(watcher: Watcher) -> list[Message]:
@@ -26,20 +26,6 @@ async def told(watcher: Watcher) -> list[Message]:
         messages += more
     check_chain(messages)
     return messages
-
-
-def check_chain(messages: list[Message]) -> None:
-    """Every message must begin where the one before it ended, and hold only what it covers (W1 to W4)."""
-    for before, after in pairwise(messages):
-        assert after.after == before.through
-    seen: list[int] = []
-    for message in messages:
-        for each in message.commits:
-            number = each.commit.revision
-            last = each.fragment is None or each.fragment[1]
-            assert message.after < number <= message.through or not last
-            seen += [number] if last else []
-    assert seen == sorted(set(seen))
 
 
 @pytest.mark.guarantee("W1")
