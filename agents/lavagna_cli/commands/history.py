@@ -110,6 +110,14 @@ def _document(difference: Difference) -> Document:
     }
 
 
+def _without_lines(difference: Difference) -> str:
+    """Why there is no diff of lines."""
+    before, after = difference.before, difference.after
+    if before is not None and after is not None and before.value == after.value:
+        return "the values are the same"
+    return "the values are bytes, or too large to compare line by line"
+
+
 def _show(screen: Screen, difference: Difference) -> None:
     versions = " → ".join(
         f"version {each.version} by {values.printable(each.author)}" if each else "nothing"
@@ -117,7 +125,7 @@ def _show(screen: Screen, difference: Difference) -> None:
     )
     screen.line(Text.assemble((values.printable(difference.key), "bold"), f"  {versions}"))
     if not difference.unified:
-        screen.line(Text("  the values are not text", "dim"))
+        screen.line(Text(f"  {_without_lines(difference)}", "dim"))
         return
     for line in difference.unified.rstrip("\n").split("\n"):
         screen.line(Text(values.printable(line, keep="\t"), _LINE_STYLES.get(line[:1], "")))
