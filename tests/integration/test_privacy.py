@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
@@ -136,6 +137,9 @@ def seen(outcome: Outcome, crew: Crew) -> tuple[Any, ...]:
         for message in (response, *getattr(response, "responses", ())):
             if "token" in message.DESCRIPTOR.fields_by_name:
                 message.ClearField("token")
+            if getattr(message, "next_page_token", ""):
+                place = base64.urlsafe_b64decode(message.next_page_token)
+                message.next_page_token = place.decode("latin-1")
         raw = response.SerializeToString(deterministic=True)
         for epoch in epochs:
             raw = raw.replace(epoch, b"")
