@@ -80,7 +80,7 @@ class Chain:
         for commit in message.commits:
             if not newest < commit.revision:
                 raise BrokenChain(f"{space} gives revision {commit.revision} after {newest}")
-            whole = _joined(link, commit)
+            whole = joined(link.parts, commit)
             if whole is not None:
                 items.append(commit_of(whole, space))
                 newest = commit.revision
@@ -107,20 +107,20 @@ def _checked_covers(message: wire.WatchResponse, through: int | None) -> wire.Co
     return covers
 
 
-def _joined(link: _Link, part: wire.Commit) -> wire.Commit | None:
-    """The commit in whole, once its last part is there; None before that.
+def joined(parts: list[wire.Commit], part: wire.Commit) -> wire.Commit | None:
+    """The commit in whole, once its last part is there; None before that. `parts` are those so far, and are kept up.
 
     A server that resumes may begin a commit anew, so part 0 drops what came before.
     """
     begins = not part.HasField("fragment") or part.fragment.index == 0
-    expected = link.parts[0].revision if link.parts else part.revision
-    if part.revision != expected or not (begins or part.fragment.index == len(link.parts)):
+    expected = parts[0].revision if parts else part.revision
+    if part.revision != expected or not (begins or part.fragment.index == len(parts)):
         raise BrokenChain(f"part {part.fragment.index} of revision {part.revision} is out of turn")
-    link.parts = [part] if begins else [*link.parts, part]
+    parts[:] = [part] if begins else [*parts, part]
     if part.HasField("fragment") and not part.fragment.last:
         return None
-    whole, *others = link.parts
+    whole, *others = parts
     for other in others:
         whole.MergeFrom(other)
-    link.parts = []
+    parts.clear()
     return whole

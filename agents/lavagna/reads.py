@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from lavagna.chain import joined
 from lavagna.changes import checked_count
 from lavagna.commits import Exported, commit_of
 from lavagna.entries import Difference, Entry, difference_of, entry_of
 from lavagna.errors import NotFound
 from lavagna.paging import pages
-from lavagna.v1 import boards_pb2, entries_pb2
+from lavagna.v1 import boards_pb2, entries_pb2, watch_pb2
 from lavagna.values import checked_text
 from lavagna.views import View
 
@@ -135,13 +136,17 @@ class Reads:
             after_revision=checked_count(after, field="after"),
         )
         stream = self._view.caller.stream(self._view.caller.stubs.boards.Export, request)
+        parts: list[watch_pb2.Commit] = []
         try:
             while (part := await stream.read()) is not None:
+                commits = [
+                    whole for each in part.commits if (whole := joined(parts, each)) is not None
+                ]
                 yield Exported(
                     epoch=part.header.epoch,
                     last_revision=part.header.revision,
                     state=tuple(entry_of(message) for message in part.state),
-                    commits=tuple(commit_of(each, self._view.space) for each in part.commits),
+                    commits=tuple(commit_of(each, self._view.space) for each in commits),
                 )
         finally:
             stream.close()
