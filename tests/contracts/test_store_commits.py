@@ -5,9 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from lavagna_server.domain.entries import Cause, Commit, Occasion, Space, SpaceName
+from lavagna_server.domain.entries import (
+    FRAME_BYTES,
+    LABEL_BYTES,
+    Cause,
+    Commit,
+    Occasion,
+    Space,
+    SpaceName,
+)
 from lavagna_server.ports.store import Changes, Store
-from tests.contracts.scribe import START, Scribe, gone, put
+from tests.contracts.scribe import START, Draft, Scribe, gone, put, text
 
 MANY = 1 << 30
 
@@ -50,7 +58,14 @@ class TestCommits:
 
     @pytest.mark.parametrize(
         ("bytes_max", "revisions"),
-        [(0, [1]), (9, [1]), (10, [1, 2]), (15, [1, 2, 3]), (MANY, [1, 2, 3, 4])],
+        [
+            (0, [1]),
+            (2 * FRAME_BYTES + 10, [1]),
+            (2 * FRAME_BYTES + 11, [1, 2]),
+            (5 * FRAME_BYTES + 17, [1, 2]),
+            (5 * FRAME_BYTES + 18, [1, 2, 3]),
+            (MANY, [1, 2, 3, 4]),
+        ],
     )
     def test_a_page_ends_with_the_commit_that_exceeds_its_bytes(
         self, store: Store, scribe: Scribe, bytes_max: int, revisions: list[int]
@@ -64,6 +79,18 @@ class TestCommits:
             page = snapshot.commits(scribe.name, after=0, limit=10, bytes_max=bytes_max)
 
         assert _revisions(page) == revisions
+
+    def test_keys_and_labels_count_as_bytes(self, store: Store, scribe: Scribe) -> None:
+        labelled = Draft("k", text("ü"), tags=("ü" * 10,), sources=("s" * 100, "t"))
+        written = [scribe.commit(labelled), scribe.commit(put("a")), scribe.commit(put("b"))]
+        weight = 2 * FRAME_BYTES + 1 + 2 + 20 + 100 + 1 + 3 * LABEL_BYTES
+
+        with store.snapshot() as snapshot:
+            within = snapshot.commits(scribe.name, after=0, limit=10, bytes_max=weight)
+            beyond = snapshot.commits(scribe.name, after=0, limit=10, bytes_max=weight - 1)
+
+        assert (list(within), list(beyond)) == (written[:2], written[:1])
+        assert written[0].weight_bytes == weight
 
     def test_a_space_that_was_never_written_has_no_commits(self, store: Store) -> None:
         with store.snapshot() as snapshot:

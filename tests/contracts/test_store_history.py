@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lavagna_server.domain.entries import Entry
+from lavagna_server.domain.entries import Entry, EntryId
 from lavagna_server.domain.keys import is_within
 from lavagna_server.ports.store import Scan, Snapshot, Store, Subtree
 from tests.contracts.scribe import Draft, Scribe, gone, note, put
@@ -54,6 +54,9 @@ class _Model:
             as_of = snapshot.as_of(name, names, revision)
             assert {each.key: entry for each, entry in as_of.items()} == world
             assert list(snapshot.scan(name, Scan(path, revision=revision))) == _below(world, path)
+            for since in {oldest, revision - 1} - {-1}:
+                changed = snapshot.changed(name, Scan(path, revision=revision), since=since)
+                assert list(changed) == _changed(world, path, since)
         newest = self.worlds[-1]
         assert list(snapshot.scan(name, Scan(path))) == _below(newest, path)
         assert {each.key: entry for each, entry in snapshot.newest(name, names).items()} == newest
@@ -70,6 +73,14 @@ def _below(world: World, path: str) -> list[Entry]:
         world[key]
         for key in sorted(world)
         if world[key].exists and (not path or is_within(key, path))
+    ]
+
+
+def _changed(world: World, path: str, since: int) -> list[EntryId]:
+    return [
+        note(key)
+        for key in sorted(world)
+        if world[key].revision > since and (not path or is_within(key, path))
     ]
 
 

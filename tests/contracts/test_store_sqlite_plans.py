@@ -88,6 +88,8 @@ HOT: dict[str, Callable[[Snapshot], object]] = {
     "scan below": lambda snapshot: snapshot.scan(SPACE, Scan("a", after=A)),
     "scan as of": lambda snapshot: snapshot.scan(SPACE, Scan(revision=1)),
     "scan below as of": lambda snapshot: snapshot.scan(SPACE, Scan("a", revision=1)),
+    "changed": lambda snapshot: snapshot.changed(SPACE, Scan(revision=2), since=1),
+    "changed below": lambda snapshot: snapshot.changed(SPACE, Scan("a", revision=2), since=1),
     "version": lambda snapshot: snapshot.version(SPACE, A, 1),
     "versions": lambda snapshot: snapshot.versions(SPACE, A, below_version=2, limit=5),
     "commits": lambda snapshot: snapshot.commits(SPACE, after=0, limit=9, bytes_max=99),
@@ -137,6 +139,11 @@ def test_a_hot_query_searches_and_never_scans_or_sorts(planner: Planner, name: s
         ("scan", "alive USING PRIMARY KEY (space=? AND kind=? AND key>? AND key<?)"),
         ("scan", "heads USING PRIMARY KEY (space=? AND kind=? AND key=?)"),
         ("scan as of", "versions_by_entry (space=? AND kind=? AND key=? AND revision=?)"),
+        ("changed", "heads USING PRIMARY KEY (space=? AND kind=? AND key>? AND key<?)"),
+        (
+            "changed",
+            "versions_by_entry (space=? AND kind=? AND key=? AND revision>? AND revision<?)",
+        ),
         ("versions", "versions_by_entry (space=? AND kind=? AND key=?)"),
         ("expiring", "heads_expiring (expires_at<?)"),
         (

@@ -10,7 +10,12 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from lavagna_server.domain.values import Value
+from lavagna_server.domain.values import Value, utf8_bytes
+
+FRAME_BYTES = 640
+"""More than what an entry or a commit takes on the wire besides what its author wrote: the names of what caused it, times, numbers."""
+LABEL_BYTES = 4
+"""More than what a tag or a source takes besides its text."""
 
 
 class Kind(StrEnum):
@@ -40,6 +45,14 @@ class Occasion(Enum):
     EXPIRY = "expiry"
     QUIESCENCE = "quiescence"
     COMPACTION = "compaction"
+
+    @property
+    def is_for_everyone(self) -> bool:
+        """Whether such a commit is about the space as a whole, so that everyone who may see the space is told.
+
+        Any other is told to those who may read something that it changed; to nobody when its content is compacted.
+        """
+        return self in {Occasion.QUIESCENCE, Occasion.COMPACTION}
 
 
 class SpaceName(NamedTuple):
@@ -121,6 +134,12 @@ class Entry:
         """Whether this version is a value and not an end."""
         return self.change.leaves_entry
 
+    @property
+    def weight_bytes(self) -> int:
+        """At least what it takes in a message; keys, labels and sources count as much as values do."""
+        value = self.value.size_bytes if self.value is not None else 0
+        return FRAME_BYTES + value + _written_bytes(self.key, self.tags, self.sources)
+
     def ended(
         self, change: ChangeType, *, revision: int, author: str, at: datetime, cause: Cause | None
     ) -> Entry:
@@ -151,6 +170,11 @@ class Commit:
     content_digest: bytes = b""
     """The hash of the entries alone, which outlives their compaction."""
 
+    @property
+    def weight_bytes(self) -> int:
+        """At least what it takes in a message."""
+        return FRAME_BYTES + sum(entry.weight_bytes for entry in self.entries)
+
 
 class Operation(Enum):
     """What a change does to its entry."""
@@ -176,6 +200,12 @@ class Change:
     confidence: float | None = None
     sources: tuple[str, ...] = ()
     ttl: timedelta | None = None
+
+    @property
+    def weight_bytes(self) -> int:
+        """What it adds to the log of what its author chose the length of."""
+        value = self.value.size_bytes if self.value is not None else 0
+        return value + _written_bytes(self.id.key, self.tags, self.sources)
 
 
 class Requirement(Enum):
@@ -208,6 +238,11 @@ class Request:
     otherwise: tuple[Change, ...] = ()
     """What to change when the conditions do not hold; empty makes that an error."""
     request_id: str = ""
+
+
+def _written_bytes(key: str, tags: tuple[str, ...], sources: tuple[str, ...]) -> int:
+    labels = (*tags, *sources)
+    return utf8_bytes(key) + sum(map(utf8_bytes, labels)) + LABEL_BYTES * len(labels)
 
 
 def later(space: Space, now: datetime) -> datetime:

@@ -20,11 +20,11 @@ class Limits:
     commit_changes_max: int = 128
     """Changes in one commit, and conditions as well."""
     commit_bytes_max: int = 4 << 20
-    """Bytes of all values of one commit together."""
+    """Bytes of all keys, values, tags and sources of one commit together, and of a response that has no pages."""
     page_entries_max: int = 1_000
     """Entries in one page of any list."""
     page_bytes_max: int = 1 << 20
-    """Bytes of values in one page; a single larger entry makes a page of its own."""
+    """Bytes in one page of a list and in one message of a watch or an export; a single larger entry makes one of its own."""
     pattern_segments_max: int = 16
     """Segments of one pattern."""
     condition_bytes_max: int = 2_048

@@ -26,9 +26,16 @@ def between(before: Json, after: Json) -> Json | None:
         return after if merged(before, after) == after else None
     patch: dict[str, Json] = {name: None for name in before if name not in after}
     for name, value in after.items():
-        if name in before and same(before[name], value):
+        old = before.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            # Not compared first: that would look at what lies deep once for every level above it.
+            inner = between(old, value)
+            if inner == {}:
+                continue
+        elif name in before and same(old, value):
             continue
-        inner = between(before.get(name), value)
+        else:
+            inner = between(old, value)
         if inner is None:
             return None
         patch[name] = inner

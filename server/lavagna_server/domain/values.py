@@ -36,14 +36,16 @@ class Value:
     @property
     def size_bytes(self) -> int:
         """How many bytes it takes on the wire."""
-        content = self.content
-        if isinstance(content, bytes):
-            return len(content)
-        return len(content) if content.isascii() else len(content.encode())
+        return len(self.content) if isinstance(self.content, bytes) else utf8_bytes(self.content)
 
     def decoded(self) -> Any:
         """The content as conditions see it: JSON decoded, text and bytes as they are."""
         return json.loads(self.content) if self.form is Form.JSON else self.content
+
+
+def utf8_bytes(text: str) -> int:
+    """How many bytes a text takes on the wire and in the store."""
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def check_value(value: Value, *, field: str, limits: Limits) -> None:

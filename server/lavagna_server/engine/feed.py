@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lavagna_server.domain.entries import Commit, Occasion, Space, SpaceName
+from lavagna_server.domain.entries import Commit, Space, SpaceName
 from lavagna_server.domain.keys import Pattern
 from lavagna_server.domain.trie import PatternTrie
 
 PENDING_COMMITS_MAX = 1_024
 """How many matching commits a live cursor may be behind before it is read from the log instead."""
 PENDING_BYTES_MAX = 4 << 20
-"""The same in bytes of values. The commits are shared, so this bounds what one stalled cursor keeps alive."""
+"""The same in bytes. The commits are shared, so this bounds what one stalled cursor keeps alive."""
 
 
 @dataclass(eq=False, slots=True)
@@ -43,7 +43,13 @@ class Cursor:
         self.pending_bytes = 0
         return taken
 
-    def offer(self, commit: Commit, size_bytes: int) -> None:
+    def fall_behind(self) -> None:
+        """Ends being live; what it has not taken is read from the log."""
+        self.is_live = False
+        self.take()
+        self.rung.set()
+
+    def offer(self, commit: Commit, weight_bytes: int) -> None:
         """Adds a matching commit, or gives up being live when too many wait."""
         if (
             not self.is_live
@@ -51,13 +57,12 @@ class Cursor:
             or (self.pending and self.pending[-1] is commit)
         ):
             return
-        self.pending_bytes += size_bytes
+        self.pending_bytes += weight_bytes
         if len(self.pending) >= PENDING_COMMITS_MAX or self.pending_bytes > PENDING_BYTES_MAX:
-            self.is_live = False
-            self.take()
+            self.fall_behind()
         else:
             self.pending.append(commit)
-        self.rung.set()
+            self.rung.set()
 
 
 class Feed:
@@ -79,15 +84,22 @@ class Feed:
             trie = self._tries.get(commit.space)
             if not trie:
                 continue
-            size = sum(
-                entry.value.size_bytes for entry in commit.entries if entry.value is not None
-            )
-            if commit.occasion in {Occasion.QUIESCENCE, Occasion.COMPACTION}:
+            weight = commit.weight_bytes
+            if commit.occasion.is_for_everyone:
                 for cursor in self._cursors[commit.space]:
-                    cursor.offer(commit, size)
+                    cursor.offer(commit, weight)
             for entry in commit.entries:
                 for cursor in trie.match(entry.key):
-                    cursor.offer(commit, size)
+                    cursor.offer(commit, weight)
+
+    def forget(self, board: str) -> None:
+        """Forgets what was announced of a board that is gone: one of the same name begins anew."""
+        for space in [space for space in self._heads if space.board == board]:
+            del self._heads[space]
+        for space, cursors in self._cursors.items():
+            if space.board == board:
+                for cursor in cursors:
+                    cursor.fall_behind()
 
     def add(self, cursor: Cursor) -> None:
         """Begins to offer commits to a cursor."""

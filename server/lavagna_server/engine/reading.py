@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.entries import Entry, EntryId, Kind, Space, SpaceName
-from lavagna_server.domain.errors import Compacted, FutureRevision, NotFound
+from lavagna_server.domain.errors import Compacted, EpochChanged, FutureRevision, NotFound
 from lavagna_server.domain.keys import Pattern
 from lavagna_server.engine.catalog import BoardCatalog, Catalog
 from lavagna_server.ports.store import Scan, Snapshot, Store
@@ -51,6 +51,8 @@ class ReadPoint:
     """Exactly this one; 0 is the newest."""
     min_revision: int = 0
     """This one or a later one."""
+    epoch: str = ""
+    """In this life of the board, for a read that continues another; empty is the present one."""
 
 
 class StateAt:
@@ -90,6 +92,23 @@ class StateAt:
                 return
             after = page[-1].id
 
+    def changed(self, pattern: Pattern, kind: Kind, since: int) -> Iterator[EntryId]:
+        """The entries that match, may be read and have versions after a revision, whether they exist or not, by key."""
+        after: EntryId | None = None
+        while page := self._snapshot.changed(
+            self.space.name,
+            Scan(pattern.literal_prefix, frozenset({kind}), after, self.revision, PAGE),
+            since=since,
+        ):
+            for entry in page:
+                if pattern.match(entry.key) is not None and self._regions.may_read(
+                    entry.key, self._caller
+                ):
+                    yield entry
+            if len(page) < PAGE:
+                return
+            after = page[-1]
+
     def newest(self, space: SpaceName, entry: EntryId) -> Entry | None:
         """The entry, for conditions that are tried on this state."""
         del space
@@ -116,18 +135,34 @@ def state_at(
     Raises:
         NotFound: There is no such board, or the space is another agent's.
         Compacted, FutureRevision: The revision cannot be read; nothing else is given in its place (S4).
+        EpochChanged: The board is another than the one that was meant.
     """
-    space = visible_space(snapshot, catalog, caller, name)
+    board, space = visible_log(snapshot, catalog, caller, name)
+    check_epoch(space, point.epoch)
     revision = point.at_revision or space.head
     newest_wanted = max(revision, point.min_revision)
     if newest_wanted > space.head:
         raise FutureRevision(revision=newest_wanted, newest=space.head)
-    board = catalog.board(name.board)
-    regions = board.regions_of(name)
-    oldest = max([space.oldest, *(regions.oldest_for(pattern, caller) for pattern in patterns)])
-    if revision < oldest:
-        raise Compacted(revision=revision, oldest=oldest)
+    check_readable(board, space, caller, patterns, revision)
     return StateAt(snapshot, board, space, revision, caller)
+
+
+def changes_between(
+    before: StateAt | None, after: StateAt, pattern: Pattern, kind: Kind
+) -> Iterator[tuple[Entry | None, Entry | None]]:
+    """What the entries that match were and are where the two differ, by key; no state is one without entries."""
+    first, last = after, after
+    if before is not None:
+        first, last = sorted((before, after), key=lambda state: state.revision)
+    for entry in last.changed(pattern, kind, first.revision if before else 0):
+        old = before.get([entry]).get(entry) if before else None
+        new = after.get([entry]).get(entry)
+        if _version(old) != _version(new):
+            yield old, new
+
+
+def _version(entry: Entry | None) -> int:
+    return entry.version if entry else 0
 
 
 def visible_space(snapshot: Snapshot, catalog: Catalog, caller: Caller, name: SpaceName) -> Space:
@@ -135,8 +170,49 @@ def visible_space(snapshot: Snapshot, catalog: Catalog, caller: Caller, name: Sp
 
     Raises:
         NotFound: There is no such board, or the space is another agent's.
+        EpochChanged: The board was made anew while this was asked.
+    """
+    return visible_log(snapshot, catalog, caller, name)[1]
+
+
+def visible_log(
+    snapshot: Snapshot, catalog: Catalog, caller: Caller, name: SpaceName
+) -> tuple[BoardCatalog, Space]:
+    """Where a space of the caller's stands, and the rules of the same life of its board.
+
+    Raises:
+        NotFound: There is no such board, or the space is another agent's.
+        EpochChanged: The board was made anew while this was asked.
     """
     board = catalog.board(name.board)
+    epoch = board.board.epoch
     if name.owner not in ("", caller.agent):
         raise NotFound(f"space {name}")
-    return snapshot.space(name) or Space(name, board.board.epoch)
+    space = snapshot.space(name) or Space(name, epoch)
+    # One of the two may be newer than the other; the rules of one life say nothing about the entries of another.
+    check_epoch(space, epoch)
+    return board, space
+
+
+def check_epoch(space: Space, epoch: str) -> None:
+    """Checks that a space belongs to a life of its board; to any when that is empty.
+
+    Raises:
+        EpochChanged: It does not.
+    """
+    if epoch and space.epoch != epoch:
+        raise EpochChanged(expected=epoch, current=space.epoch)
+
+
+def check_readable(
+    board: BoardCatalog, space: Space, caller: Caller, patterns: Iterable[Pattern], revision: int
+) -> None:
+    """Checks that everything that a caller may read of `patterns` is known from `revision` on.
+
+    Raises:
+        Compacted: It is not.
+    """
+    regions = board.regions_of(space.name)
+    oldest = max([space.oldest, *(regions.oldest_for(pattern, caller) for pattern in patterns)])
+    if revision < oldest:
+        raise Compacted(revision=revision, oldest=oldest)

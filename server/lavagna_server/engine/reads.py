@@ -7,12 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.diffs import Difference, difference
-from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
-from lavagna_server.domain.errors import Compacted, NotFound
+from lavagna_server.domain.diffs import Comparison, Difference
+from lavagna_server.domain.entries import Entry, EntryId, Kind, Space, SpaceName
+from lavagna_server.domain.errors import FutureRevision, NotFound
 from lavagna_server.domain.keys import EVERYTHING, Pattern
 from lavagna_server.engine.ground import Ground
-from lavagna_server.engine.reading import ReadPoint, StateAt, state_at, visible_space
+from lavagna_server.engine.packing import SeenCommit, leading, packed
+from lavagna_server.engine.reading import (
+    ReadPoint,
+    StateAt,
+    changes_between,
+    check_epoch,
+    check_readable,
+    state_at,
+    visible_log,
+)
 from lavagna_server.ports.store import Snapshot
 
 
@@ -67,10 +76,8 @@ class ExportPart:
     space: Space
     at: datetime
     state: tuple[Entry, ...] = ()
-    commits: tuple[Commit, ...] = ()
+    commits: tuple[SeenCommit, ...] = ()
     """Those of which the caller may read something."""
-    through: int = 0
-    """The last revision looked at."""
 
 
 class Reads:
@@ -135,13 +142,13 @@ class Reads:
             for entry in state.scan(pattern, frozenset({kind}), after):
                 if not tags.issubset(entry.tags):
                     continue
-                assert entry.value is not None
-                bytes_left -= 0 if keys_only else entry.value.size_bytes
+                listed = replace(entry, value=None) if keys_only else entry
+                bytes_left -= listed.weight_bytes
                 if len(page) == size or (page and bytes_left < 0):
                     return EntriesRead(
                         state.space, state.revision, self._clock.now(), tuple(page), page[-1].id
                     )
-                page.append(replace(entry, value=None) if keys_only else entry)
+                page.append(listed)
             return EntriesRead(state.space, state.revision, self._clock.now(), tuple(page))
 
         return await self._readers.run(read)
@@ -154,16 +161,19 @@ class Reads:
         *,
         below_version: int | None,
         size: int,
+        epoch: str = "",
     ) -> VersionsRead:
         """A page of the versions of an entry, newest first, ends included.
 
         Raises:
             NotFound: It was never written, or the caller may not read it.
+            EpochChanged: `epoch`, in which the list began, is another life of the board.
         """
 
         def read(snapshot: Snapshot) -> VersionsRead:
-            known = visible_space(snapshot, self._catalog, caller, space)
-            regions = self._catalog.board(space.board).regions_of(space)
+            board, known = visible_log(snapshot, self._catalog, caller, space)
+            check_epoch(known, epoch)
+            regions = board.regions_of(space)
             versions: Sequence[Entry] = ()
             if regions.may_read(entry.key, caller):
                 versions = snapshot.versions(
@@ -171,13 +181,13 @@ class Reads:
                 )
             if not versions and below_version is None:
                 raise NotFound(entry.key)
-            page = _within_bytes(versions[:size], self._limits.page_bytes_max)
+            page = leading(versions[:size], self._limits.page_bytes_max)
             more = len(page) < len(versions)
             return VersionsRead(
                 known,
                 known.head,
                 self._clock.now(),
-                tuple(page),
+                page,
                 page[-1].version if more else None,
             )
 
@@ -193,24 +203,24 @@ class Reads:
         from_revision: int,
         to_revision: int,
     ) -> Differences:
-        """How the entries that match differ between two revisions, in key order; at most a page of them."""
+        """How the entries that match differ between two revisions, in key order.
+
+        Raises:
+            Compacted, FutureRevision: One of the revisions cannot be read.
+            Exhausted: They are more than one response may hold.
+        """
 
         def read(snapshot: Snapshot) -> Differences:
             after = self._state(snapshot, caller, space, pattern, ReadPoint(to_revision))
-            new = {entry.id: entry for entry in after.scan(pattern, frozenset({kind}))}
-            old: dict[EntryId, Entry] = {}
+            before = None
             if from_revision:
                 before = self._state(snapshot, caller, space, pattern, ReadPoint(from_revision))
-                old = {entry.id: entry for entry in before.scan(pattern, frozenset({kind}))}
-            changed = sorted(
-                (id_ for id_ in {*old, *new} if _version(old.get(id_)) != _version(new.get(id_))),
-                key=lambda id_: id_.key,
+            comparison = Comparison(self._limits)
+            for old, new in changes_between(before, after, pattern, kind):
+                comparison.add(old, new)
+            return Differences(
+                after.space, after.revision, self._clock.now(), tuple(comparison.differences)
             )
-            differences = tuple(
-                difference(id_.key, old.get(id_), new.get(id_))
-                for id_ in changed[: self._limits.page_entries_max]
-            )
-            return Differences(after.space, after.revision, self._clock.now(), differences)
 
         return await self._readers.run(read)
 
@@ -219,28 +229,32 @@ class Reads:
     ) -> AsyncGenerator[ExportPart, None]:
         """The log of a space as far as the caller may read it: first the state that it begins with, then the commits.
 
-        Ends with the revision that was newest when it began.
+        Ends with the revision that was newest when it began. A commit that is too large for one message comes in parts.
+
+        Raises:
+            FutureRevision: `after_revision` has not happened.
+            Compacted: Commits that are still to come were given up, before it began or since.
+            EpochChanged: The board was made anew meanwhile.
         """
-        known = await self._readers.run(
-            lambda snapshot: visible_space(snapshot, self._catalog, caller, space)
+        board, known = await self._readers.run(
+            lambda snapshot: visible_log(snapshot, self._catalog, caller, space)
         )
-        oldest = max(
-            known.oldest,
-            self._catalog.board(space.board).regions_of(space).oldest_for(EVERYTHING, caller),
-        )
-        if after_revision and after_revision < oldest:
-            raise Compacted(revision=after_revision, oldest=oldest)
-        position = after_revision or oldest
-        if not after_revision and oldest:
-            async for part in self._export_state(caller, known, oldest):
-                yield part
+        if after_revision > known.head:
+            raise FutureRevision(revision=after_revision, newest=known.head)
+        position = after_revision
+        if not after_revision:
+            regions = board.regions_of(space)
+            position = max(known.oldest, regions.oldest_for(EVERYTHING, caller))
+            if position:
+                async for part in self._export_state(caller, known, position):
+                    yield part
         while position < known.head:
-            part = await self._readers.run(
+            commits, position = await self._readers.run(
                 lambda snapshot, after=position: self._export_page(snapshot, caller, known, after)  # type: ignore[misc]
             )
-            position = part.through
-            yield part
-        if known.head == after_revision or not known.head:
+            for batch in list(packed(commits, self._limits.page_bytes_max)) or [()]:
+                yield ExportPart(known, self._clock.now(), commits=batch)
+        if known.head == after_revision:
             yield ExportPart(known, self._clock.now())
 
     async def _export_state(
@@ -254,7 +268,7 @@ class Reads:
                 Kind.NOTE,
                 EVERYTHING,
                 tags=frozenset(),
-                point=ReadPoint(revision),
+                point=ReadPoint(revision, epoch=known.epoch),
                 after=after,
                 size=self._limits.page_entries_max,
                 keys_only=False,
@@ -266,25 +280,24 @@ class Reads:
 
     def _export_page(
         self, snapshot: Snapshot, caller: Caller, known: Space, after: int
-    ) -> ExportPart:
-        regions = self._catalog.board(known.name.board).regions_of(known.name)
+    ) -> tuple[Sequence[SeenCommit], int]:
+        """What the caller may read of the next commits, and the last revision looked at."""
+        board, space = visible_log(snapshot, self._catalog, caller, known.name)
+        check_epoch(space, known.epoch)
+        check_readable(board, space, caller, [EVERYTHING], after)
+        regions = board.regions_of(known.name)
         commits = snapshot.commits(
             known.name,
             after=after,
-            limit=self._limits.page_entries_max,
+            limit=min(self._limits.page_entries_max, known.head - after),
             bytes_max=self._limits.page_bytes_max,
         )
-        readable: list[Commit] = []
+        readable: list[SeenCommit] = []
         for commit in commits:
             entries = tuple(each for each in commit.entries if regions.may_read(each.key, caller))
-            if commit.revision <= known.head and (entries or not commit.entries):
-                readable.append(replace(commit, entries=entries))
-        return ExportPart(
-            known,
-            self._clock.now(),
-            commits=tuple(readable),
-            through=min(commits[-1].revision, known.head),
-        )
+            if entries or commit.occasion.is_for_everyone:
+                readable.append(SeenCommit(commit, entries))
+        return readable, commits[-1].revision
 
     def _state(
         self,
@@ -299,17 +312,3 @@ class Reads:
 
 def _exactly(key: str) -> Pattern:
     return Pattern(key, tuple(key.split("/")))
-
-
-def _version(entry: Entry | None) -> int:
-    return entry.version if entry else 0
-
-
-def _within_bytes(entries: Sequence[Entry], bytes_max: int) -> Sequence[Entry]:
-    """The leading entries whose values fit; at least one."""
-    left = bytes_max
-    for index, entry in enumerate(entries):
-        left -= entry.value.size_bytes if entry.value is not None else 0
-        if left < 0 and index:
-            return entries[:index]
-    return entries

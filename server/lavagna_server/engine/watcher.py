@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.entries import Commit, Entry, Kind, Space, SpaceName
-from lavagna_server.domain.errors import Compacted, NotFound
+from lavagna_server.domain.entries import FRAME_BYTES, Commit, Entry, Kind, Space, SpaceName
+from lavagna_server.domain.errors import EpochChanged
 from lavagna_server.domain.keys import EVERYTHING
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.positions import Place, Position, Target
-from lavagna_server.engine.catalog import Catalog
+from lavagna_server.engine.catalog import BoardCatalog, Catalog
 from lavagna_server.engine.feed import Cursor, Feed
-from lavagna_server.engine.reading import Readers, StateAt, visible_space
+from lavagna_server.engine.packing import SeenCommit, leading, packed
+from lavagna_server.engine.reading import (
+    Readers,
+    StateAt,
+    check_epoch,
+    check_readable,
+    visible_space,
+)
 from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.store import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class SeenCommit:
-    """A commit as far as it matches and may be read."""
-
-    commit: Commit
-    entries: tuple[Entry, ...]
-    fragment: tuple[int, bool] | None = None
-    """The part's index and whether it is the last, when the commit is too large for one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +40,19 @@ class Message:
     state: tuple[Entry, ...] = ()
     synced: bool = False
     token: str = ""
+
+    @property
+    def weight_bytes(self) -> int:
+        """At least what it takes on the wire."""
+        commits = sum(seen.weight_bytes for seen in self.commits)
+        state = sum(entry.weight_bytes for entry in self.state)
+        return FRAME_BYTES + len(self.token) + commits + state
+
+    @property
+    def ends_whole(self) -> bool:
+        """Whether no commit is in the middle of its parts after it, so that its token leads on."""
+        fragment = self.commits[-1].fragment if self.commits else None
+        return fragment is None or fragment[1]
 
 
 class Watcher:
@@ -112,9 +122,10 @@ class Watcher:
         Raises:
             Compacted: The watcher is behind, and what it would read next was given up.
             NotFound: The board is gone.
+            EpochChanged: Another board has its name.
         """
         self._rung.clear()
-        self._catalog.board(self._caller.board)
+        self._board()
         messages: list[Message] = []
         for name, cursor in self._cursors.items():
             if self._places[name].is_loading:
@@ -126,7 +137,13 @@ class Watcher:
         return messages
 
     def bookmarks(self) -> list[Message]:
-        """A sign of life for each space, which moves the token on."""
+        """A sign of life for each space, which moves the token on.
+
+        Raises:
+            NotFound: The board is gone.
+            EpochChanged: Another board has its name.
+        """
+        self._board()
         messages: list[Message] = []
         for name, cursor in self._cursors.items():
             if self._places[name].is_loading or not cursor.is_live:
@@ -140,21 +157,17 @@ class Watcher:
     async def _load(self, name: SpaceName, cursor: Cursor) -> list[Message]:
         place = self._places[name]
         page = await self._readers.run(lambda snapshot: self._state_page(snapshot, name, place))
-        full = (
-            len(page) > self._limits.page_entries_max or _size(page) > self._limits.page_bytes_max
-        )
-        page = page[:-1] if full and len(page) > 1 else page
-        after = page[-1].id if full else None
-        self._places[name] = Place(place.revision, is_loading=full, after=after)
+        fitting = leading(page[: self._limits.page_entries_max], self._limits.page_bytes_max)
+        more = len(fitting) < len(page)
+        after = fitting[-1].id if more else None
+        self._places[name] = Place(place.revision, is_loading=more, after=after)
         self._rung.set()
-        return [self._message(name, cursor.seen, cursor.seen, state=tuple(page), synced=not full)]
+        return [self._message(name, cursor.seen, cursor.seen, state=fitting, synced=not more)]
 
     def _state_page(self, snapshot: Snapshot, name: SpaceName, place: Place) -> Sequence[Entry]:
         """A page of the initial state, and one entry more when there is more."""
         space = self._readable_space(snapshot, name, place.revision)
-        state = StateAt(
-            snapshot, self._catalog.board(name.board), space, place.revision, self._caller
-        )
+        state = StateAt(snapshot, self._board(), space, place.revision, self._caller)
         targets = [target for target in self._targets if target.space == name]
         pattern = targets[0].pattern if len(targets) == 1 else EVERYTHING
         page: list[Entry] = []
@@ -162,7 +175,7 @@ class Watcher:
         for entry in state.scan(pattern, _kinds(targets), place.after):
             if any(_is_of_state(target, entry) for target in targets):
                 page.append(entry)
-                left -= entry.value.size_bytes if entry.value is not None else 0
+                left -= entry.weight_bytes
                 if left < 0 or len(page) > self._limits.page_entries_max:
                     break
         return page
@@ -174,9 +187,7 @@ class Watcher:
         )
         self._spaces[name] = space
         through = commits[-1].revision if commits else space.head
-        messages = self._tell(
-            name, cursor, [commit for commit in commits if self._matches(commit)], through
-        )
+        messages = self._tell(name, cursor, commits, through)
         if not self._feed.catch_up(cursor, space):
             self._rung.set()
         return messages
@@ -195,75 +206,56 @@ class Watcher:
 
     def _readable_space(self, snapshot: Snapshot, name: SpaceName, revision: int) -> Space:
         space = visible_space(snapshot, self._catalog, self._caller, name)
-        regions = self._catalog.board(name.board).regions_of(name)
-        patterns = self._cursors[name].patterns
-        oldest = max(
-            [space.oldest, *(regions.oldest_for(pattern, self._caller) for pattern in patterns)]
-        )
-        if revision < oldest:
-            raise Compacted(revision=revision, oldest=oldest)
+        check_epoch(space, self._position.epoch)
+        if revision > space.head:  # the snapshot is of a board that knows nothing of it yet
+            raise EpochChanged(expected=self._position.epoch, current="")
+        check_readable(self._board(), space, self._caller, self._cursors[name].patterns, revision)
         return space
 
-    def _matches(self, commit: Commit) -> bool:
-        return not commit.entries or bool(self._visible(commit))
-
-    def _visible(self, commit: Commit) -> tuple[Entry, ...]:
-        board = self._catalog.boards.get(commit.space.board)
-        if board is None:
-            raise NotFound(f"boards/{commit.space.board}")
-        regions = board.regions_of(commit.space)
+    def _seen(self, commit: Commit) -> SeenCommit | None:
+        """The commit as this watcher sees it; None when it does not."""
+        regions = self._board().regions_of(commit.space)
         targets = [target for target in self._targets if target.space == commit.space]
-        return tuple(
+        entries = tuple(
             entry
             for entry in commit.entries
             if regions.may_read(entry.key, self._caller)
             and any(target.includes(entry) for target in targets)
         )
+        return SeenCommit(commit, entries) if entries or commit.occasion.is_for_everyone else None
+
+    def _board(self) -> BoardCatalog:
+        """The configuration of the board that is followed.
+
+        Raises:
+            NotFound: The board is gone.
+            EpochChanged: Another board has its name.
+        """
+        board = self._catalog.board(self._caller.board)
+        if board.board.epoch != self._position.epoch:
+            raise EpochChanged(expected=self._position.epoch, current=board.board.epoch)
+        return board
 
     def _tell(
-        self, name: SpaceName, cursor: Cursor, commits: Sequence[Commit], through: int
+        self, name: SpaceName, cursor: Cursor, commits: Iterable[Commit], through: int
     ) -> list[Message]:
         """Messages for commits that may match, which together cover everything up to `through`."""
+        matching = (seen for commit in commits if (seen := self._seen(commit)) is not None)
+        batches = list(packed(matching, self._limits.page_bytes_max))
         messages: list[Message] = []
-        batch: list[SeenCommit] = []
-        left = self._limits.page_bytes_max
-        for commit in commits:
-            entries = self._visible(commit)
-            if commit.entries and not entries:
-                continue
-            size = _size(entries)
-            if batch and size > left:
-                messages.append(
-                    self._message(name, cursor.seen, batch[-1].commit.revision, tuple(batch))
-                )
-                batch, left = [], self._limits.page_bytes_max
-            if size > self._limits.page_bytes_max:
-                messages += self._fragments(name, cursor, commit, entries)
-            else:
-                batch.append(SeenCommit(commit, entries))
-                left -= size
-        if batch or (messages and through > cursor.seen):
-            messages.append(
-                self._message(name, cursor.seen, max(through, cursor.seen), tuple(batch))
-            )
-        elif through > cursor.seen and not cursor.is_live:
+        for index, batch in enumerate(batches):
+            covered = batch[-1].commit.revision
+            if (fragment := batch[0].fragment) is None:
+                is_last = index == len(batches) - 1
+                covered = max(covered, through) if is_last else covered
+            elif fragment == (0, False) and cursor.seen < covered - 1:
+                messages.append(self._message(name, cursor.seen, covered - 1))
+            if fragment is not None and not fragment[1]:
+                covered = cursor.seen  # only with the last part is the commit covered
+            messages.append(self._message(name, cursor.seen, covered, batch))
+        if through > cursor.seen and (messages or not cursor.is_live):
             messages.append(self._message(name, cursor.seen, through))
         return messages
-
-    def _fragments(
-        self, name: SpaceName, cursor: Cursor, commit: Commit, entries: tuple[Entry, ...]
-    ) -> Iterator[Message]:
-        """A commit that is too large for one message, in parts; what is covered moves on with the last alone."""
-        parts = list(_parts(entries, self._limits.page_bytes_max))
-        for index, part in enumerate(parts):
-            last = index == len(parts) - 1
-            seen = SeenCommit(commit, part, (index, last))
-            before = commit.revision - 1
-            if index == 0 and cursor.seen < before:
-                yield self._message(name, cursor.seen, before)
-            yield self._message(
-                name, cursor.seen, commit.revision if last else cursor.seen, (seen,)
-            )
 
     def _message(
         self,
@@ -285,10 +277,6 @@ class Watcher:
         return Message(space, self._clock.now(), after, through, commits, state, synced, token)
 
 
-def _size(entries: Sequence[Entry]) -> int:
-    return sum(entry.value.size_bytes for entry in entries if entry.value is not None)
-
-
 def _kinds(targets: Sequence[Target]) -> frozenset[Kind]:
     """The kinds that any of the targets looks at; none means all."""
     if any(not target.kinds for target in targets):
@@ -301,16 +289,3 @@ def _is_of_state(target: Target, entry: Entry) -> bool:
     return (not target.kinds or entry.kind in target.kinds) and target.pattern.match(
         entry.key
     ) is not None
-
-
-def _parts(entries: tuple[Entry, ...], bytes_max: int) -> Iterator[tuple[Entry, ...]]:
-    part: list[Entry] = []
-    size = 0
-    for entry in entries:
-        entry_size = _size([entry])
-        if part and size + entry_size > bytes_max:
-            yield tuple(part)
-            part, size = [], 0
-        part.append(entry)
-        size += entry_size
-    yield tuple(part)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.entries import Space, SpaceName
 from lavagna_server.domain.errors import (
-    Compacted,
     EpochChanged,
     FilterMismatch,
     FutureRevision,
     Invalid,
-    NotFound,
     ShuttingDown,
     Unauthenticated,
 )
 from lavagna_server.domain.positions import Place, Position, Target, filter_digest, parse_position
-from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.feed import Feed
 from lavagna_server.engine.ground import Ground
-from lavagna_server.engine.reading import visible_space
+from lavagna_server.engine.reading import check_epoch, check_readable, visible_space
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.ports.store import Snapshot
 
@@ -65,8 +62,7 @@ class Watches:
                 "targets", f"a watch has 1 to {self._limits.targets_max} targets (targets_max)"
             )
         spaces = await self._readers.run(lambda snapshot: self._spaces(snapshot, caller, targets))
-        epoch = self._catalog.board(caller.board).board.epoch
-        position = self._position(caller, targets, start, spaces, epoch)
+        position = self._position(caller, targets, start, spaces)
         watcher = Watcher(
             caller, targets, position, spaces, feed=self._feed, readers=self._readers, catalog=self._catalog,
             clock=self._clock, limits=self._limits, on_close=self._open.discard,
@@ -81,32 +77,35 @@ class Watches:
             ShuttingDown: The server goes down; a last bookmark went before.
             Unauthenticated: The caller's access ended.
             Compacted: The watcher fell behind a compaction.
+            NotFound, EpochChanged: The board is gone, and perhaps another has its name.
         """
         with _rings_when(ended, watcher.ring):
             for message in watcher.bookmarks():
                 yield message
-            while True:
+            is_last = False
+            while not is_last:
                 self._check_access(ended)
                 messages = await watcher.ready()
+                # What is told while the server begins to stop is not the end: a bookmark follows.
+                is_last = self._is_stopping
                 if not messages:
-                    if not self._is_stopping and await watcher.wait(self._bookmark_seconds):
+                    if not is_last and await watcher.wait(self._bookmark_seconds):
                         continue
                     messages = watcher.bookmarks()
                 for message in messages:
                     yield message
-                if self._is_stopping:
-                    raise ShuttingDown
+            raise ShuttingDown
 
     async def pull(
         self, caller: Caller, targets: tuple[Target, ...], start: Start, wait_seconds: float
     ) -> list[Message]:
-        """The next messages of a watch: at least one, a bookmark when nothing happened in time."""
+        """The next messages of a watch that fit together: at least one, a bookmark when nothing happened in time."""
         watcher = await self.open(caller, targets, start)
         try:
             messages = await watcher.ready()
             if not messages and await watcher.wait(wait_seconds):
                 messages = await watcher.ready()
-            return messages or watcher.bookmarks()
+            return _leading(messages, self._limits.page_bytes_max) or watcher.bookmarks()
         finally:
             watcher.close()
 
@@ -138,9 +137,10 @@ class Watches:
         targets: tuple[Target, ...],
         start: Start,
         spaces: dict[SpaceName, Space],
-        epoch: str,
     ) -> Position:
         digest = filter_digest(targets)
+        board = self._catalog.board(caller.board)
+        epoch = board.board.epoch
         if start.token:
             position = parse_position(start.token, field="token")
             if position.epoch != epoch:
@@ -152,29 +152,36 @@ class Watches:
                 epoch, digest, {name: _place(start, space) for name, space in spaces.items()}
             )
         for name, place in position.places.items():
-            head = spaces[name].head
-            if place.revision > head:
-                raise FutureRevision(revision=place.revision, newest=head)
-            oldest = oldest_for(self._catalog, caller, targets, spaces[name])
-            if place.revision < oldest:
-                raise Compacted(revision=place.revision, oldest=oldest)
+            space = spaces[name]
+            check_epoch(space, epoch)
+            if place.revision > space.head:
+                raise FutureRevision(revision=place.revision, newest=space.head)
+            patterns = [target.pattern for target in targets if target.space == name]
+            check_readable(board, space, caller, patterns, place.revision)
         return position
-
-
-def oldest_for(catalog: Catalog, caller: Caller, targets: tuple[Target, ...], space: Space) -> int:
-    """The oldest revision from which everything that the targets may see in a space can still be given."""
-    board = catalog.boards.get(space.name.board)
-    if board is None:
-        raise NotFound(f"boards/{space.name.board}")
-    regions = board.regions_of(space.name)
-    patterns = [target.pattern for target in targets if target.space == space.name]
-    return max([space.oldest, *(regions.oldest_for(pattern, caller) for pattern in patterns)])
 
 
 def _place(start: Start, space: Space) -> Place:
     if start.initial_state:
         return Place(space.head, is_loading=True)
     return Place(space.head if start.after is None else start.after)
+
+
+def _leading(messages: Sequence[Message], bytes_max: int) -> list[Message]:
+    """The leading messages that fit, no commit without its last part; at least one commit if there is any."""
+    taken: list[Message] = []
+    parts: list[Message] = []
+    left = bytes_max
+    for message in messages:
+        parts.append(message)
+        if not message.ends_whole:
+            continue
+        left -= sum(part.weight_bytes for part in parts)
+        if taken and left < 0:
+            break
+        taken += parts
+        parts = []
+    return taken
 
 
 class _rings_when:  # noqa: N801 (reads as a phrase where it is used)

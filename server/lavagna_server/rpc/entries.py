@@ -78,18 +78,20 @@ class Entries:
             size=page_size(request.page_size, limits=limits),
             keys_only=request.keys_only,
         )
-        return reads.list_response(read, request, caller, limits=limits)
+        return reads.list_response(read, request, caller)
 
     async def History(self, request: HistoryRequest, session: Session) -> HistoryResponse:
         caller, limits = session.caller, self._limits
+        epoch, below_version = reads.history_place(request, caller)
         read = await self._reads.history(
             caller,
             space_from_wire(request.space, caller),
             entry_id(request.kind, request.key, limits=limits),
-            below_version=reads.history_place(request, caller),
+            below_version=below_version,
             size=page_size(request.page_size, limits=limits),
+            epoch=epoch,
         )
-        return reads.history_response(read, request, caller, limits=limits)
+        return reads.history_response(read, request, caller)
 
     async def Diff(self, request: DiffRequest, session: Session) -> DiffResponse:
         found = await self._reads.diff(
@@ -100,7 +102,7 @@ class Entries:
             from_revision=not_negative(request.from_revision, field="from_revision"),
             to_revision=not_negative(request.to_revision, field="to_revision"),
         )
-        return reads.diff_response(found, limits=self._limits)
+        return reads.diff_response(found)
 
     async def Revert(self, request: RevertRequest, session: Session) -> RevertResponse:
         caller = session.caller

@@ -20,6 +20,7 @@ from lavagna_server.storage.tables import versions
 
 _LAST = "\U0010ffff"
 """Sorts after every key, because it is no character."""
+_LAST_NUMBER = 2**63 - 1
 _NO_ENTRIES: Mapping[EntryId, Entry] = {}
 
 
@@ -87,21 +88,57 @@ class LogReading(Querying):
     def _below(
         self, space_id: int, kind: Kind, after: str, scan: Scan, limit: int
     ) -> Sequence[rows.Row]:
+        if scan.revision is None:
+            return self._between(selects.SCAN, space_id, kind, after, scan, limit=limit)
+        return self._between(
+            selects.SCAN_AS_OF, space_id, kind, after, scan, limit=limit, revision=scan.revision
+        )
+
+    def _between(
+        self,
+        statement: ClauseElement,
+        space_id: int,
+        kind: Kind,
+        after: str,
+        scan: Scan,
+        *,
+        limit: int,
+        **parameters: Any,
+    ) -> Sequence[rows.Row]:
         # Not from `path` itself: what sorts between it and what is below it, such as `a-b` between `a` and `a/b`, is no part of it.
         first, last = (f"{scan.path}/", f"{scan.path}0") if scan.path else ("", _LAST)
         beyond = max(first, after)
         if beyond >= last or limit <= 0:
             return ()
-        between = {
-            "space": space_id,
-            "kind": kind.value,
-            "beyond": beyond,
-            "last": last,
-            "limit": limit,
+        return self._all(
+            statement,
+            space=space_id,
+            kind=kind.value,
+            beyond=beyond,
+            last=last,
+            limit=limit,
+            **parameters,
+        )
+
+    def changed(self, space: SpaceName, scan: Scan, *, since: int) -> Sequence[EntryId]:
+        space_id = self._space_id(space)
+        found: list[EntryId] = []
+        if space_id is None:
+            return found
+        span = {
+            "since": since,
+            "revision": _LAST_NUMBER if scan.revision is None else scan.revision,
         }
-        if scan.revision is None:
-            return self._all(selects.SCAN, **between)
-        return self._all(selects.SCAN_AS_OF, **between, revision=scan.revision)
+        for kind in sorted(scan.kinds or Kind, key=_kind_text):
+            after = _key_after(kind, scan.after)
+            if scan.path and after < scan.path:
+                root = EntryId(kind, scan.path)
+                found += [root] if self._of_entry(selects.HAS_CHANGED, space, root, **span) else []
+            below = self._between(
+                selects.CHANGED, space_id, kind, after, scan, limit=scan.limit - len(found), **span
+            )
+            found += [EntryId(kind, key) for (key,) in below]
+        return found[: scan.limit]
 
     def versions(
         self, space: SpaceName, entry: EntryId, *, below_version: int | None, limit: int
@@ -110,7 +147,7 @@ class LogReading(Querying):
             selects.VERSIONS_BELOW,
             space,
             entry,
-            below=2**63 - 1 if below_version is None else below_version,
+            below=_LAST_NUMBER if below_version is None else below_version,
             limit=limit,
         )
         return [rows.version_of(row) for row in found]
@@ -134,8 +171,8 @@ class LogReading(Querying):
     ) -> Sequence[Commit]:
         if (space_id := self._space_id(space)) is None:
             return []
-        sizes = self._all(selects.COMMIT_SIZES, space=space_id, after=after, limit=limit)
-        if (through := _last_within(sizes, bytes_max)) is None:
+        weights = self._all(selects.COMMIT_WEIGHTS, space=space_id, after=after, limit=limit)
+        if (through := _last_within(weights, bytes_max)) is None:
             return []
         page = {"space": space_id, "after": after, "through": through}
         made = {
@@ -191,13 +228,13 @@ def _key_after(kind: Kind, after: EntryId | None) -> str:
     return key if name == kind.value else (_LAST if name > kind.value else "")
 
 
-def _last_within(sizes: Sequence[rows.Row], bytes_max: int) -> int | None:
-    """The revision at which the sizes exceed `bytes_max`, or the last."""
+def _last_within(weights: Sequence[rows.Row], bytes_max: int) -> int | None:
+    """The revision at which the weights exceed `bytes_max`, or the last."""
     total = 0
     last: int | None = None
-    for revision, size_bytes in sizes:
+    for revision, weight_bytes in weights:
         last = revision
-        total += size_bytes
+        total += weight_bytes
         if total > bytes_max:
             break
     return last

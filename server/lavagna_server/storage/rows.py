@@ -166,7 +166,7 @@ def version_cells(space: int, ordinal: int, entry: Entry) -> Cells:
         names_text(entry.sources),
         micros_or_none(entry.expires_at),
         None if value is None else value.form.value,
-        0 if stored is None else len(stored),
+        entry.weight_bytes,
         stored,
     )
 

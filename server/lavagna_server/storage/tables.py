@@ -100,7 +100,8 @@ class Versions(_Row, table=True):
     sources: str | None
     expires_at: int | None = Field(sa_type=BigInteger)
     form: str | None
-    size_bytes: int
+    weight_bytes: int
+    """What the version takes in a message, so that pages can be cut without reading what is on them."""
     content: bytes | None
     """Last, so that reading the others never touches the pages of a large value."""
 

@@ -39,7 +39,7 @@ def changes_from_wire(
                     f"{field}[{index}].key", f"{change.id.key} is changed twice in one commit"
                 )
             seen.add(change.id)
-        size_bytes += weight_bytes(change)
+        size_bytes += change.weight_bytes
         changes.append(change)
     if size_bytes > limits.commit_bytes_max:
         raise Invalid(
@@ -82,12 +82,6 @@ def tags_from_wire(tags: Iterable[str], *, field: str, limits: Limits) -> tuple[
     return tuple(
         sorted({_label(tag, f"{field}[{index}]", limits) for index, tag in enumerate(tags)})
     )
-
-
-def weight_bytes(change: Change) -> int:
-    """About how many bytes a change adds to the log: all that its author chose the length of."""
-    value = change.value.size_bytes if change.value is not None else 0
-    return value + len(change.id.key) + sum(map(len, change.tags)) + sum(map(len, change.sources))
 
 
 def _change(message: entries_pb2.Change, *, field: str, limits: Limits) -> Change:

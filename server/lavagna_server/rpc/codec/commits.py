@@ -12,7 +12,7 @@ from lavagna_server.domain.errors import FailedCondition, Invalid
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.commits import Written
 from lavagna_server.rpc.codec.changes import changes_from_wire, conditions_from_wire
-from lavagna_server.rpc.codec.entries import entry_to_wire, weight_bytes
+from lavagna_server.rpc.codec.entries import entry_to_wire
 from lavagna_server.rpc.codec.enums import CHANGE_TYPES, KINDS
 from lavagna_server.rpc.codec.spaces import header
 
@@ -100,7 +100,7 @@ def _current(
     entry: Entry, space: SpaceName | None, bytes_max: int
 ) -> tuple[entries_pb2.Entry, str]:
     """The entry and what to say of it: without its value and labels when it does not fit."""
-    if weight_bytes(entry) <= bytes_max:
+    if entry.weight_bytes <= bytes_max:
         return entry_to_wire(entry, space), ""
     bare = replace(entry, value=None, tags=(), sources=())
     size = entry.value.size_bytes if entry.value is not None else 0

@@ -13,9 +13,6 @@ from lavagna_server.rpc.codec.enums import CHANGE_TYPES, KINDS
 from lavagna_server.rpc.codec.times import moment_to_wire, optional_moment
 from lavagna_server.rpc.codec.values import value_to_wire
 
-FRAME_BYTES = 512
-"""More than what one entry takes on the wire besides its key, value, tags and sources."""
-
 
 def entry_to_wire(entry: Entry, space: SpaceName | None) -> entries_pb2.Entry:
     """The entry as a message; without its cause where the space, and so the cause's name, is not known."""
@@ -53,16 +50,4 @@ def entry_id(
     """The name of an entry, its key in the normal form."""
     return EntryId(
         KINDS.from_wire(kind, field=kind_field), normal_key(key, field=key_field, limits=limits)
-    )
-
-
-def weight_bytes(entry: Entry) -> int:
-    """About how many bytes an entry takes in a response; labels and sources count as much as values do."""
-    value = entry.value.size_bytes if entry.value is not None else 0
-    return (
-        value
-        + len(entry.key)
-        + sum(map(len, entry.tags))
-        + sum(map(len, entry.sources))
-        + FRAME_BYTES
     )

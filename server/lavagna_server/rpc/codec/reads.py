@@ -8,13 +8,13 @@ from typing import TypeAlias
 from lavagna.v1 import entries_pb2
 from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.diffs import Difference
-from lavagna_server.domain.entries import Entry, EntryId, Kind, SpaceName
+from lavagna_server.domain.entries import EntryId, Kind, SpaceName
 from lavagna_server.domain.errors import Exhausted, Invalid
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.reads import Differences, EntriesRead, EntryRead, VersionsRead
 from lavagna_server.rpc.codec.checks import check_count, not_negative
-from lavagna_server.rpc.codec.entries import entry_id, entry_to_wire, weight_bytes
+from lavagna_server.rpc.codec.entries import entry_id, entry_to_wire
 from lavagna_server.rpc.codec.enums import KINDS
 from lavagna_server.rpc.codec.pages import number_of, page_token, place_of
 from lavagna_server.rpc.codec.spaces import header
@@ -54,7 +54,10 @@ def batch_response(
     read: EntriesRead, wanted: Sequence[EntryId], *, limits: Limits
 ) -> entries_pb2.BatchGetResponse:
     """The entries that exist, and the keys of those that do not."""
-    _check_fits(sum(map(weight_bytes, read.entries)), "these entries", limits)
+    weight = sum(entry.weight_bytes for entry in read.entries)
+    if weight > limits.commit_bytes_max:  # this read has no pages to spread it over
+        limit = "bytes of one response (commit_bytes_max)"
+        raise Exhausted(limit, maximum=limits.commit_bytes_max, subject="these entries")
     found = {entry.key for entry in read.entries}
     return entries_pb2.BatchGetResponse(
         header=header(read.space, read.at, revision=read.revision),
@@ -68,66 +71,55 @@ def list_place(
 ) -> tuple[ReadPoint, EntryId | None]:
     """At which revision a page is read, and after which entry; later pages stay where the first one was."""
     point = read_point(message)
-    place = place_of(message.page_token, message, caller, parts=2)
+    place = place_of(message.page_token, message, caller, parts=3)
     if place is None:
         return point, None
-    revision, key = place
-    return ReadPoint(number_of(revision), point.min_revision), EntryId(_kind(message), key)
+    epoch, revision, key = place
+    return ReadPoint(number_of(revision), point.min_revision, epoch), EntryId(_kind(message), key)
 
 
 def list_response(
-    read: EntriesRead, request: entries_pb2.ListRequest, caller: Caller, *, limits: Limits
+    read: EntriesRead, request: entries_pb2.ListRequest, caller: Caller
 ) -> entries_pb2.ListResponse:
     """A page of entries."""
-    page = leading(read.entries, limits.page_bytes_max)
-    more = read.next_after is not None or len(page) < len(read.entries)
+    next_token = ""
+    if read.next_after is not None:
+        next_token = page_token(
+            request, caller, read.space.epoch, read.revision, read.next_after.key
+        )
     return entries_pb2.ListResponse(
         header=header(read.space, read.at, revision=read.revision),
-        entries=[entry_to_wire(entry, read.space.name) for entry in page],
-        next_page_token=page_token(request, caller, read.revision, page[-1].key) if more else "",
+        entries=[entry_to_wire(entry, read.space.name) for entry in read.entries],
+        next_page_token=next_token,
     )
 
 
-def history_place(message: entries_pb2.HistoryRequest, caller: Caller) -> int | None:
-    """Below which version a page begins."""
-    place = place_of(message.page_token, message, caller, parts=1)
-    return None if place is None else number_of(place[0])
+def history_place(message: entries_pb2.HistoryRequest, caller: Caller) -> tuple[str, int | None]:
+    """In which life of the board, and below which version, a page begins."""
+    place = place_of(message.page_token, message, caller, parts=2)
+    return ("", None) if place is None else (place[0], number_of(place[1]))
 
 
 def history_response(
-    read: VersionsRead, request: entries_pb2.HistoryRequest, caller: Caller, *, limits: Limits
+    read: VersionsRead, request: entries_pb2.HistoryRequest, caller: Caller
 ) -> entries_pb2.HistoryResponse:
     """A page of versions."""
-    page = leading(read.versions, limits.page_bytes_max)
-    more = read.next_below is not None or len(page) < len(read.versions)
+    next_token = ""
+    if read.next_below is not None:
+        next_token = page_token(request, caller, read.space.epoch, read.next_below)
     return entries_pb2.HistoryResponse(
         header=header(read.space, read.at, revision=read.revision),
-        versions=[entry_to_wire(entry, read.space.name) for entry in page],
-        next_page_token=page_token(request, caller, page[-1].version) if more else "",
+        versions=[entry_to_wire(entry, read.space.name) for entry in read.versions],
+        next_page_token=next_token,
     )
 
 
-def diff_response(found: Differences, *, limits: Limits) -> entries_pb2.DiffResponse:
+def diff_response(found: Differences) -> entries_pb2.DiffResponse:
     """The entries that differ."""
-    sides = [
-        side for each in found.differences for side in (each.before, each.after) if side is not None
-    ]
-    texts = sum(len(each.merge_json) + len(each.unified) for each in found.differences)
-    _check_fits(sum(map(weight_bytes, sides)) + texts, "these differences", limits)
     return entries_pb2.DiffResponse(
         header=header(found.space, found.at, revision=found.revision),
         differences=[_difference(each, found.space.name) for each in found.differences],
     )
-
-
-def leading(entries: Sequence[Entry], bytes_max: int) -> Sequence[Entry]:
-    """The leading entries that fit into a page, labels and sources counted too; at least one if there is any."""
-    left = bytes_max
-    for index, entry in enumerate(entries):
-        left -= weight_bytes(entry)
-        if left < 0 and index:
-            return entries[:index]
-    return entries
 
 
 def _kind(message: entries_pb2.ListRequest) -> Kind:
@@ -142,10 +134,3 @@ def _difference(each: Difference, space: SpaceName) -> entries_pb2.Difference:
         merge_json=each.merge_json,
         unified=each.unified,
     )
-
-
-def _check_fits(size_bytes: int, subject: str, limits: Limits) -> None:
-    """Refuses an answer that no client could receive: these reads have no pages to spread it over."""
-    if size_bytes > limits.commit_bytes_max:
-        limit = "bytes of one response (commit_bytes_max)"
-        raise Exhausted(limit, maximum=limits.commit_bytes_max, subject=subject)

@@ -6,13 +6,14 @@ from typing import TypeAlias
 
 from lavagna.v1 import boards_pb2, watch_pb2
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.entries import Commit, Entry, SpaceName
+from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import EVERYTHING, parse_pattern
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.positions import Target
+from lavagna_server.engine.packing import SeenCommit
 from lavagna_server.engine.reads import ExportPart
-from lavagna_server.engine.watcher import Message, SeenCommit
+from lavagna_server.engine.watcher import Message
 from lavagna_server.engine.watches import Start
 from lavagna_server.rpc.codec.checks import check_count, not_negative
 from lavagna_server.rpc.codec.entries import cause_to_wire, entry_to_wire
@@ -79,7 +80,7 @@ def export_response(part: ExportPart) -> boards_pb2.ExportResponse:
     return boards_pb2.ExportResponse(
         header=header(part.space, part.at),
         state=[entry_to_wire(entry, space) for entry in part.state],
-        commits=[_commit_to_wire(commit, commit.entries, space) for commit in part.commits],
+        commits=[_seen_to_wire(seen, space) for seen in part.commits],
     )
 
 
@@ -93,21 +94,16 @@ def _target(message: watch_pb2.WatchTarget, caller: Caller, field: str, limits: 
 
 
 def _seen_to_wire(seen: SeenCommit, space: SpaceName) -> watch_pb2.Commit:
-    message = _commit_to_wire(seen.commit, seen.entries, space)
-    if seen.fragment is not None:
-        index, last = seen.fragment
-        message.fragment.index, message.fragment.last = index, last
-    return message
-
-
-def _commit_to_wire(
-    commit: Commit, entries: tuple[Entry, ...], space: SpaceName
-) -> watch_pb2.Commit:
-    return watch_pb2.Commit(
+    commit = seen.commit
+    message = watch_pb2.Commit(
         revision=commit.revision,
         commit_time=moment_to_wire(commit.committed_at),
         author=commit.author,
         cause=None if commit.cause is None else cause_to_wire(commit.cause, space),
         occasion=OCCASIONS.to_wire(commit.occasion),
-        entries=[entry_to_wire(entry, space) for entry in entries],
+        entries=[entry_to_wire(entry, space) for entry in seen.entries],
     )
+    if seen.fragment is not None:
+        index, last = seen.fragment
+        message.fragment.index, message.fragment.last = index, last
+    return message
