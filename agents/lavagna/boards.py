@@ -18,8 +18,8 @@ class BoardSettings:
     """Changes when the board is restored from a backup."""
     cascade_max: int
     """The most activations that may descend from one first cause; 0 means 10,000."""
-    rating_min: int
-    """Activations rated below this wait until they are rated higher."""
+    rating_min: int | None
+    """Activations rated below this wait until they are rated higher; None when none wait for that."""
     version: int
     """Counts the changes of these settings."""
     created_at: datetime

@@ -274,3 +274,11 @@ async def test_the_claim_looks_at_the_same_change_as_the_firing(alice: Desk, bob
 
     assert leased.entry is not None
     assert leased.entry.version == 2
+
+
+async def test_one_acquire_takes_no_more_than_a_message_can_carry(alice: Desk, bob: Desk) -> None:
+    await bob.trigger("build", "tasks/{task}")
+    for number in range(4):
+        await alice.put(f"tasks/{number}", "x" * 600_000)
+
+    assert [len(await bob.acquire(most=9)) for _ in range(3)] == [2, 2, 0]

@@ -22,7 +22,12 @@ class Boards:
         self._stub = caller.stubs.boards
 
     async def create(
-        self, board_id: str, *, display_name: str = "", cascade_max: int = 0, rating_min: int = 0
+        self,
+        board_id: str,
+        *,
+        display_name: str = "",
+        cascade_max: int = 0,
+        rating_min: int | None = None,
     ) -> BoardSettings:
         """Creates a board; server administrators only.
 
@@ -102,7 +107,7 @@ def settings_of(message: wire.Board) -> BoardSettings:
         display_name=message.display_name,
         epoch=message.epoch,
         cascade_max=message.cascade_max,
-        rating_min=message.rating_min,
+        rating_min=message.rating_min if message.HasField("rating_min") else None,
         version=message.version,
         created_at=time_of(message.create_time),
     )

@@ -53,8 +53,13 @@ async def create(
         ),
     ] = 0,
     rating_min: Annotated[
-        int, typer.Option(help="Activations rated below this wait.", metavar="RATING")
-    ] = 0,
+        int | None,
+        typer.Option(
+            help="Activations rated below this wait; none do if left out.",
+            metavar="RATING",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Create a board."""
     async with invocation.board() as board:

@@ -16,6 +16,7 @@ from lavagna_server.domain.agenda import (
 )
 from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.entries import Entry, EntryId, SpaceName
+from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.regions import TEAM_PREFIX
 from lavagna_server.domain.triggers import Mode, Trigger, TriggerId
 from lavagna_server.engine.controller import Controller
@@ -34,6 +35,12 @@ class Leased:
     activation: Activation
     entry: Entry | None
     old: Entry | None
+
+    @property
+    def value_bytes(self) -> int:
+        """How many bytes the values have that go with it."""
+        entries = (self.entry, self.old)
+        return sum(each.value.size_bytes for each in entries if each and each.value)
 
 
 @dataclass(slots=True)
@@ -58,8 +65,8 @@ class _Leases:
 class Claims:
     """Grants leases on the agenda's head, the condition checked again in the claim (A6, A7)."""
 
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
+    def __init__(self, controller: Controller, limits: Limits) -> None:
+        self._controller, self._limits = controller, limits
 
     def claim(
         self, work: Workspace, caller: Caller, space: SpaceName, *, only: frozenset[str], most: int
@@ -72,8 +79,9 @@ class Claims:
         for activation in work.agenda.select(running, order=Order.AGENDA, limit=1_000_000):
             leases.add(activation)
         claimed: list[Leased] = []
+        bytes_left = self._limits.page_bytes_max
         for activation in self._offered(work, caller, space, only):
-            if len(claimed) >= most:
+            if len(claimed) >= most or bytes_left <= 0:
                 break
             if not leases.have_room_for(activation):
                 continue
@@ -81,6 +89,7 @@ class Claims:
             if leased is not None:
                 leases.add(leased.activation)
                 claimed.append(leased)
+                bytes_left -= leased.value_bytes
         return claimed
 
     def _offered(

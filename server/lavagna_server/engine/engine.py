@@ -87,7 +87,7 @@ class Engine:
         self.reads = Reads(ground)
         self.watches = Watches(ground, self._feed, bookmark_seconds=options.bookmark_seconds)
         self.triggers = Triggers(ground, controller, evaluator)
-        self.activations = Activations(ground, log, Claims(controller), self._bell)
+        self.activations = Activations(ground, log, Claims(controller, limits), self._bell)
         self.boards, self.regions = Boards(ground), RegionRules(ground, schemas)
         self.agents = Agents(ground, self.identity)
         self.upkeep = Upkeep(ground, log, controller, requests_kept=options.requests_kept)
