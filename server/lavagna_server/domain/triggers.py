@@ -84,7 +84,7 @@ class TriggerLimits:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What became of a trigger's activations."""
+    """What became of a trigger's activations, since it has looked at what it looks at with the rights that it has."""
 
     fired: int = 0
     completed: int = 0
@@ -96,6 +96,8 @@ class Statistics:
     errors: int = 0
     last_error: str = ""
     last_fired_at: datetime | None = None
+    since: int = 0
+    """The space's last activation before; a later one that bears the trigger's name is its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,17 @@ def may_work_on(caller: Caller, activation: Activation) -> bool:
     return activation.worker in {caller.agent, *(TEAM_PREFIX + team for team in caller.teams)}
 
 
+def may_read_all(board: BoardCatalog, trigger: Trigger, caller: Caller) -> bool:
+    """Whether a trigger looks at nothing that the caller may not read."""
+    patterns = (*(source.pattern for source in trigger.on), *trigger.reads)
+    return not _hides_any(board.regions_of(trigger.space), patterns, caller)
+
+
 def told_trigger(board: BoardCatalog, trigger: Trigger, caller: Caller) -> Trigger:
     """A trigger as the caller may know it: what became of it tells of what it looked at, and an error may quote that."""
     if trigger.agent == caller.agent:
         return trigger
-    regions = board.regions_of(trigger.space)
-    if _hides_any(regions, (*(source.pattern for source in trigger.on), *trigger.reads), caller):
+    if not may_read_all(board, trigger, caller):
         return replace(trigger, statistics=Statistics())
     if may_change(caller, trigger):
         return trigger
@@ -47,6 +52,8 @@ def told_activation(
     if activation.key and not regions.may_read(activation.key, caller):
         return None
     trigger = board.triggers.get(activation.trigger_id)
+    if trigger is not None and activation.id.number <= trigger.statistics.since:
+        trigger = None  # it looks elsewhere by now, or is another of that name
     if trigger is not None and trigger.agent == caller.agent:
         return activation
     if not _hides_any(regions, trigger.looks_at if trigger else (EVERYTHING,), caller):

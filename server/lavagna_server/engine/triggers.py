@@ -22,7 +22,7 @@ from lavagna_server.domain.keys import EVERYTHING
 from lavagna_server.domain.triggers import Mode, Statistics, Trigger, TriggerId
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.controller import Controller
-from lavagna_server.engine.discretion import may_change, told_trigger
+from lavagna_server.engine.discretion import may_change, may_read_all, told_trigger
 from lavagna_server.engine.evaluation import Evaluator, Subject, Verdict
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
@@ -94,14 +94,23 @@ class Triggers:
             if known is not None and trigger == known:
                 return _told(work, known, caller)
             trigger = replace(trigger, version=(known.version if known else 0) + 1)
-            work.save(trigger)
-            if trigger.next_due_at is not None:
-                work.deadlines.append(trigger.next_due_at)
-            if not trigger.suspended:
-                self._controller.set_off(work, trigger)
+            self._take_in(work, caller, trigger, known)
             return _told(work, trigger, caller)
 
         return await once(self._writer, call, operation)
+
+    def _take_in(
+        self, work: Workspace, caller: Caller, trigger: Trigger, known: Trigger | None
+    ) -> None:
+        if known is not None and not may_read_all(work.board(caller.board), known, caller):
+            _begin_anew(work, known, by=trigger.agent)
+        work.save(trigger)
+        if trigger.next_due_at is not None:
+            work.deadlines.append(trigger.next_due_at)
+        if not trigger.suspended:
+            self._controller.set_off(work, trigger)
+        if known is not None and not _sees_the_same(trigger, known):
+            _count_from_here(work, trigger.id)
 
     def _completed(
         self,
@@ -122,7 +131,7 @@ class Triggers:
         return replace(
             draft,
             agent=caller.agent,
-            statistics=Statistics(),
+            statistics=_fresh(work, draft),
             suspended=False,
             next_due_at=_next_due(draft, work.now),
         )
@@ -142,9 +151,10 @@ class Triggers:
             return known
         if caller.agent != known.agent:
             self._check_quota(work, caller)
-        return replace(
-            trigger, agent=caller.agent, statistics=replace(known.statistics, last_error="")
-        )
+        trigger = replace(trigger, agent=caller.agent)
+        if _sees_the_same(trigger, known):
+            return replace(trigger, statistics=replace(known.statistics, last_error=""))
+        return replace(trigger, statistics=_fresh(work, draft))
 
     def _check_quota(self, work: Workspace, caller: Caller) -> None:
         maximum = self._limits.triggers_per_agent_max
@@ -205,16 +215,7 @@ class Triggers:
 
         def operation(work: Workspace) -> None:
             known = _found(work, call.caller, trigger)
-            waiting = ActivationFilter(
-                space=known.space,
-                states=frozenset({ActivationState.WAITING, ActivationState.HELD}),
-                trigger=known.name,
-            )
-            for activation in work.agenda.select(waiting, order=Order.AGENDA, limit=1_000_000):
-                reason = f"{call.caller.agent} deleted the trigger"
-                work.agenda.put(
-                    finished(activation, ActivationState.CANCELLED, now=work.now, reason=reason)
-                )
+            _cancel_waiting(work, known, f"{call.caller.agent} deleted the trigger")
             work.remove(known)
 
         return await once(self._writer, call, operation)
@@ -286,6 +287,44 @@ class Triggers:
         return Evaluation(
             key, bind, evaluated.verdict, evaluated.rating, reason, evaluated.read_keys
         )
+
+
+def _fresh(work: Workspace, trigger: Trigger) -> Statistics:
+    """Statistics that count from here on."""
+    return Statistics(since=work.space(trigger.space).activations)
+
+
+def _cancel_waiting(work: Workspace, trigger: Trigger, reason: str) -> None:
+    waiting = ActivationFilter(
+        space=trigger.space,
+        states=frozenset({ActivationState.WAITING, ActivationState.HELD}),
+        trigger=trigger.name,
+    )
+    for activation in work.agenda.select(waiting, order=Order.AGENDA, limit=1_000_000):
+        work.agenda.put(
+            finished(activation, ActivationState.CANCELLED, now=work.now, reason=reason)
+        )
+
+
+def _begin_anew(work: Workspace, trigger: Trigger, *, by: str) -> None:
+    """Ends what waits and forgets what held, when that follows from entries that the new setter may not read."""
+    if by == trigger.agent:
+        return
+    _cancel_waiting(work, trigger, f"{by} took the trigger over")
+    for edge in work.agenda.edges_of(trigger.id):
+        work.agenda.put_edge(trigger.id, edge.binding, edge.entry, holds=False)
+
+
+def _sees_the_same(trigger: Trigger, before: Trigger) -> bool:
+    """Whether a trigger looks at what it looked at before, with the same rights."""
+    return (trigger.agent, trigger.on, trigger.reads) == (before.agent, before.on, before.reads)
+
+
+def _count_from_here(work: Workspace, id_: TriggerId) -> None:
+    """Leaves out of the statistics what the change itself ended: that was fired before."""
+    after = work.trigger(id_)
+    if after is not None and after.statistics.obviated:
+        work.save(replace(after, statistics=replace(after.statistics, obviated=0)))
 
 
 def _told(work: Workspace, trigger: Trigger, caller: Caller) -> Trigger:
