@@ -12,7 +12,7 @@ COMPILER_NEEDS = $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml
 SYNCED := .venv/.synced
 READY := agents/lavagna/v1/.compiled
 
-.PHONY: help setup protos format lint types imports test check serve demo bench clean
+.PHONY: help setup protos format lint types imports test faults check serve demo bench clean
 
 help: ## Lists these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ imports: $(READY) ## Proves that dependencies point one way
 
 test: $(READY) ## Runs the tests; `make test ONLY=tests/unit` runs some of them
 	$(BIN)/python -m pytest $(ONLY)
+
+faults: $(READY) ## Kills, stalls and crowds servers; `make faults KILLS=500` kills more often
+	$(BIN)/python -m pytest tests/faults
 
 check: lint types imports ## Everything that can be told without running the code
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ _broken: list[str] = []
 
 
 @contextmanager
-def _noting() -> Iterator[None]:
+def _noting() -> Generator[None]:
     """Remembers what breaks the rule, also where whoever reads the stream takes it for something else."""
     try:
         yield

@@ -13,6 +13,8 @@ import os
 import selectors
 import signal
 import sys
+import traceback
+from collections.abc import Mapping, Sequence
 
 from lavagna_crew.tether import tie_to_parent
 from lavagna_server.__main__ import main as become_server
@@ -21,8 +23,8 @@ ORDERS = 0
 """Standard input."""
 
 
-def hatch(order: dict[str, dict[str, str] | list[str]]) -> int:
-    """Starts a server with `arguments`, and with `environment` besides this process's own; gives its process id."""
+def hatch(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Starts a server with this in its environment besides; gives its process id."""
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -31,10 +33,12 @@ def hatch(order: dict[str, dict[str, str] | list[str]]) -> int:
     try:
         tie_to_parent(signal.SIGKILL)
         if os.getppid() == parent:
-            os.environ.update(order["environment"])
-            code = become_server(list(order["arguments"]))
+            os.environ.update(environment)
+            code = become_server(arguments)
     except SystemExit as end:
         code = int(end.code or 0)
+    except Exception:  # noqa: BLE001 (below the fork there is nobody to catch it)
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         os._exit(code)
@@ -63,7 +67,7 @@ def main() -> None:
                 return
             *lines, pending = (pending + told).split(b"\n")
             for line in lines:
-                pid = hatch(json.loads(line))
+                pid = hatch(**json.loads(line))
                 selector.register(os.pidfd_open(pid), selectors.EVENT_READ, pid)
                 say("hatched", pid)
 

@@ -10,10 +10,11 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lavagna
 from lavagna import Board, Retry
@@ -81,7 +82,8 @@ class Hatchery:
         async with self._turn, asyncio.timeout(DEADLINE_SECONDS):
             self._starting = life
             self._orders.write(json.dumps(order).encode() + b"\n")
-            await asyncio.wait([life.listening, life.ended], return_when=asyncio.FIRST_COMPLETED)
+            either: Sequence[asyncio.Future[Any]] = (life.listening, life.ended)
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         return life
 
     async def listen(self) -> None:

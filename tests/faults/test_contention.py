@@ -17,8 +17,7 @@ from lavagna.retry import CONTENDED
 from lavagna_server.clocks import ManualClock
 from lavagna_server.domain.entries import Entry, SpaceName
 from lavagna_server.ports.store import Scan, Snapshot
-from lavagna_server.storage.sqlite import SqliteStore
-from lavagna_server.storage.sqlite.store import DATABASE_FILE
+from lavagna_server.storage.sqlite import DATABASE_FILE, SqliteStore
 from tests.desks import running
 from tests.faults.crowd import WRITERS, Crowd
 from tests.faults.lives import DEADLINE_SECONDS, ONCE, Server

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import lavagna
-from lavagna import Board, Conflict, Put, Space, Trigger
+from lavagna import Board, Conflict, Entry, Put, Space, Trigger
 from lavagna_server.clocks import ManualClock
 from tests.wire import served
 
@@ -103,6 +103,7 @@ async def surveyed(bob: Board) -> list[Any]:
 @pytest.mark.field_report("F16")
 async def test_nothing_that_happens_in_a_private_store_is_felt_by_another_agent() -> None:
     days: list[list[Any]] = []
+    hidden: list[Entry] = []
     for alice_does in (look, keep_secrets):
         async with a_day() as (alice, bob, clock):
             days.append(await lived(bob, clock, partial(alice_does, alice)))

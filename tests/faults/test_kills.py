@@ -10,17 +10,16 @@ import random
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import pytest
 
-from lavagna import Activation, ActivationState, Board, Commit, Entry
+from lavagna import Activation, ActivationState, Commit, Entry
 from lavagna_server.domain import entries as stored
 from lavagna_server.domain.chain import chain_digest, content_digest
 from lavagna_server.faults import POINTS
 from lavagna_server.storage.sqlite import SqliteStore
-from tests.faults.load import WORKER, Ledger, Load, under_load
 from tests.faults.lives import KILLED, Hatchery, Server
+from tests.faults.load import WORKER, Ledger, Load, under_load
 from tests.faults.witness import revisions_after, witnessing
 
 KILLS = int(os.environ.get("KILLS", "100"))
@@ -60,26 +59,35 @@ async def aftermath(
 ) -> AsyncGenerator[Aftermath]:
     """What is left of a board whose server was killed many times under load."""
     server = Server(hatchery, tmp_path_factory.mktemp("killed") / "board")
-    last = await server.start()
+    try:
+        yield await mistreated(server)
+    finally:
+        await server.kill()
+
+
+async def mistreated(server: Server) -> Aftermath:
+    """Has a server killed again and again under load, and takes in what is left."""
     aftermath = Aftermath(Ledger())
+    life = await server.start()
     async with server.connect("watcher") as board, witnessing(board) as witness:
         async with under_load(server, aftermath.ledger) as load:
             await load.progress(GROUPS_MAX)
-            aftermath.ends.append(await last.kill())
+            aftermath.ends.append(await life.kill())
             for point, groups in deaths(KILLS - 1):
                 aftermath.ends.append(await died(server, load, point, groups))
                 if witness.token:
                     aftermath.tokens.append((witness.token, witness.revisions[-1]))
-            last = await server.start()
+            life = await server.start()
         newest = max(aftermath.ledger.written)
         await witness.until(newest)
         aftermath.watched = witness.commits
         for token, given in aftermath.tokens[:: max(1, len(aftermath.tokens) // RESUMED)]:
             aftermath.resumed.append((given, await revisions_after(server, token, newest)))
-        await look(board, aftermath)
-    assert await last.stop() == 0
+        aftermath.entries = {entry.key: entry async for entry in board.entries()}
+        aftermath.activations = [one async for one in board.activations.list()]
+    assert await life.stop() == 0
     aftermath.log = stored_log(server)
-    yield aftermath
+    return aftermath
 
 
 def deaths(count: int) -> list[tuple[str, int]]:
@@ -98,12 +106,6 @@ async def died(server: Server, load: Load, point: str, groups: int) -> int:
         return await life.kill()
     life = await server.start_to_die(point, groups)
     return await life.end()
-
-
-async def look(board: Board, aftermath: Aftermath) -> None:
-    """Takes in what the board holds."""
-    aftermath.entries = {entry.key: entry async for entry in board.entries()}
-    aftermath.activations = [one async for one in board.activations.list()]
 
 
 def stored_log(server: Server) -> Sequence[stored.Commit]:
