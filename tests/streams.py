@@ -80,7 +80,9 @@ def _check_state(proof: _Proof, link: Link) -> None:
     if proof.state_at is not None:
         assert link.after == link.through, f"{link} moves on within the state"
     proof.is_past_state = proof.is_past_state or link.is_synced or bool(link.parts)
-    assert proof.state_at is None or link.is_synced or not link.parts, f"{link} cuts the state short"
+    assert proof.state_at is None or link.is_synced or not link.parts, (
+        f"{link} cuts the state short"
+    )
     if link.is_synced:
         proof.state_at = None
 

@@ -16,9 +16,7 @@ def link(after: int, through: int, *revisions: int) -> Link:
 
 def fragment(after: int, through: int, revision: int, index: int, *, last: bool = False) -> Link:
     """A message that gives a part of a commit."""
-    return Link(
-        "main", after, through, [Part(revision, [(f"key/{index}", revision)], index, last)]
-    )
+    return Link("main", after, through, [Part(revision, [(f"key/{index}", revision)], index, last)])
 
 
 def state(revision: int, *, synced: bool = False) -> Link:
