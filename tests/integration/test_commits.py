@@ -340,21 +340,6 @@ async def test_a_region_may_take_the_newest_write_or_demand_a_schema(alice: Desk
     assert "title" in str(refused.value)
 
 
-async def test_what_may_not_be_read_may_not_be_probed_with_conditions(
-    alice: Desk, bob: Desk
-) -> None:
-    await alice.region("secret", readers=("alice",))
-    await alice.put("secret/a", 1)
-
-    with pytest.raises(NotFound):
-        await bob.get("secret/a")
-    for requirement in (Requirement.EXISTS, Requirement.VERSION):
-        with pytest.raises(NotFound):
-            await bob.commit(put("x", 1), conditions=[Condition(note("secret/a"), requirement, 1)])
-        with pytest.raises(NotFound):
-            await bob.commit(put("x", 1), conditions=[Condition(note("secret/b"), requirement, 1)])
-
-
 @pytest.mark.guarantee("S3")
 async def test_retention_gives_history_up_as_a_logged_compaction(
     alice: Desk, clock: ManualClock

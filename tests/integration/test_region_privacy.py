@@ -6,7 +6,7 @@ import pytest
 
 from lavagna_server.domain.agenda import Activation, ActivationId, ActivationState
 from lavagna_server.domain.agents import Role
-from lavagna_server.domain.entries import Change, Entry, Operation
+from lavagna_server.domain.entries import Change, Condition, Entry, Operation, Requirement
 from lavagna_server.domain.errors import LeaseLost, NotFound, VersionRequired
 from lavagna_server.domain.leases import LeaseToken
 from lavagna_server.domain.regions import Policy
@@ -82,6 +82,20 @@ async def test_who_may_write_but_not_read_cannot_tell_whether_something_is_there
     else:
         assert something_there == nothing_there
     assert "alice" not in repr(something_there)
+
+
+async def test_what_may_not_be_read_may_not_be_probed_with_conditions(
+    alice: Desk, bob: Desk
+) -> None:
+    await alice.put("secret/a", 1)
+
+    with pytest.raises(NotFound):
+        await bob.get("secret/a")
+    for requirement in (Requirement.EXISTS, Requirement.VERSION):
+        with pytest.raises(NotFound):
+            await bob.commit(put("x", 1), conditions=[Condition(note("secret/a"), requirement, 1)])
+        with pytest.raises(NotFound):
+            await bob.commit(put("x", 1), conditions=[Condition(note("secret/b"), requirement, 1)])
 
 
 async def test_what_is_put_or_appended_blindly_arrives(alice: Desk, bob: Desk) -> None:
