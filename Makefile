@@ -42,7 +42,7 @@ imports: $(READY) ## Proves that dependencies point one way
 	$(BIN)/lint-imports --no-logo
 
 test: $(READY) ## Runs the tests; `make test ONLY=tests/unit` runs some of them
-	$(BIN)/python -m pytest $(ONLY)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ONLY)
 
 faults: $(READY) ## Kills, stalls and crowds servers; `make faults KILLS=500` kills more often
 	$(BIN)/python -m pytest tests/faults
