@@ -23,13 +23,24 @@ async def server() -> AsyncGenerator[LocalServer]:
 
 
 async def on_a_thread(server: LocalServer, program: Callable[[Board], None]) -> None:
-    """Runs a program that knows nothing of event loops against the server of this one."""
+    """Runs a program that knows nothing of event loops against the server of this one.
+
+    The thread is a daemon, so that a program that hangs does not keep the tests from ending.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[None] = loop.create_future()
 
     def run() -> None:
-        with blocking.connect(server.address, agent="ada") as board:
-            program(board)
+        try:
+            with blocking.connect(server.address, agent="ada") as board:
+                program(board)
+        except BaseException as fault:  # noqa: BLE001 - raised again where the test waits
+            loop.call_soon_threadsafe(outcome.set_exception, fault)
+        else:
+            loop.call_soon_threadsafe(outcome.set_result, None)
 
-    await asyncio.to_thread(run)
+    threading.Thread(target=run, daemon=True).start()
+    await outcome
 
 
 async def test_entries_are_written_read_and_listed(server: LocalServer) -> None:
