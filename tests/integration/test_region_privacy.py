@@ -310,3 +310,23 @@ async def test_nothing_is_hidden_where_everyone_may_read(engine: Engine) -> None
     (seen,) = await olga.activations()
     assert (seen.key, seen.state) == (entry.key, ActivationState.WAITING)
     assert (await olga.statistics("work")).fired == 1
+
+
+@pytest.mark.guarantee("S8")
+async def test_work_is_never_delivered_with_an_entry_that_its_worker_may_not_read(
+    alice: Desk,
+) -> None:
+    crew = frozenset({"crew"})
+    alice, bob = Desk(alice.engine, "alice", teams=crew), Desk(alice.engine, "bob", teams=crew)
+    await alice.region("tasks/1/secret", readers=("alice",))
+    await alice.trigger(
+        "build", "tasks/{task}/*", when="entry.value == 1", team="crew", own_writes=True
+    )
+    await alice.put("tasks/1/open", 1)
+    await alice.put("tasks/1/secret", 1)
+    await alice.put("tasks/1/open", 0)
+
+    assert await bob.acquire() == ()
+    (leased,) = await alice.acquire()
+    assert leased.entry is not None
+    assert leased.entry.key == "tasks/1/secret"

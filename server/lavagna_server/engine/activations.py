@@ -158,7 +158,7 @@ class Activations:
             done = finished(activation, ActivationState.COMPLETED, now=work.now)
             written = self._log.write(work, call.caller, request, activation.cause)
             work.agenda.put(replace(done, completed_revision=written.space.head))
-            count(work, activation.trigger_id, completed=1)
+            count(work, activation, completed=1)
             return written
 
         return await once(self._writer, call, operation, touches=touches(request))
@@ -181,9 +181,7 @@ class Activations:
                 activation, now=work.now, reason=reason, retry_after=retry_after, final=final
             )
             work.agenda.put(after)
-            count(
-                work, activation.trigger_id, failed=1, dead=int(after.state is ActivationState.DEAD)
-            )
+            count(work, activation, failed=1, dead=int(after.state is ActivationState.DEAD))
             return after
 
         return await once(self._writer, call, operation)

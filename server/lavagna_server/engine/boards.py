@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lavagna_server.domain.agents import SERVER_WIDE, Caller, Role
 from lavagna_server.domain.boards import Board
-from lavagna_server.domain.entries import Commit, Occasion, Space, SpaceName
+from lavagna_server.domain.entries import Commit, Occasion, Space, SpaceName, later
 from lavagna_server.domain.errors import (
     AlreadyExists,
     Exhausted,
@@ -21,6 +21,7 @@ from lavagna_server.domain.errors import (
     StaleRecord,
 )
 from lavagna_server.domain.regions import Region
+from lavagna_server.engine.bell import EVERYBODY
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
@@ -99,7 +100,7 @@ class Boards:
                 return current
             changed = replace(changed, version=current.version + 1)
             work.save(changed)
-            work.woken.add(current.name)
+            work.woken.add((current.name, EVERYBODY))
             return changed
 
         return await once(self._writer, call, operation)
@@ -132,30 +133,35 @@ class Boards:
                 raise FutureRevision(revision=revision, newest=known.head)
             horizon = revision or known.head
             if horizon > known.oldest:
-                compact(work, known, Subtree(), horizon, author=call.caller.agent)
+                compact(work, known, horizon, author=call.caller.agent)
             return Compaction(work.space(space), work.now)
 
         return await once(self._writer, call, operation)
 
 
-def compact(work: Workspace, space: Space, subtree: Subtree, horizon: int, *, author: str) -> None:
-    """Gives up what no read at `horizon` or later needs, and logs that (S3)."""
-    work.transaction.compact(space.name, subtree, horizon)
-    if not subtree.path:
-        work.put_space(replace(space, oldest=horizon))
-    at = max(work.now, space.committed_at or work.now)
-    work.append(
-        Commit(
-            space.name,
-            space.head + 1,
-            at,
-            author,
-            Occasion.COMPACTION,
-            (),
-            compacted_to=horizon,
-            compacted_path=subtree.path,
-        )
+def compact(work: Workspace, space: Space, horizon: int, *, author: str) -> None:
+    """Gives up what no read of the space at `horizon` or later needs, and logs that (S3)."""
+    work.transaction.compact(space.name, Subtree(), horizon)
+    work.put_space(replace(space, oldest=horizon))
+    note_compaction(work, space.name, Subtree(), horizon, author=author)
+
+
+def note_compaction(
+    work: Workspace, name: SpaceName, subtree: Subtree, horizon: int, *, author: str
+) -> None:
+    """Logs that history is given up, as a commit of its own."""
+    space = work.space(name)
+    commit = Commit(
+        name,
+        space.head + 1,
+        later(space, work.now),
+        author,
+        Occasion.COMPACTION,
+        (),
+        compacted_to=horizon,
+        compacted_path=subtree.path,
     )
+    work.append(commit)
 
 
 def new_epoch() -> str:
@@ -231,21 +237,33 @@ class RegionRules:
         """
 
         def operation(work: Workspace) -> None:
-            regions = work.board(call.caller.board).regions_of(SpaceName(call.caller.board))
-            region = regions.at(path)
-            if region is None or not (
-                region.may_read(call.caller) or call.caller.role is Role.ADMIN
-            ):
+            region = self._deletable(work, call.caller, path)
+            if region is None:
                 raise NotFound(f"region {path}")
-            _check_rules(call.caller, region, path)
-            space = work.space(SpaceName(region.board))
-            around = regions.of(path.rpartition("/")[0])
-            if region.oldest > max(space.oldest, around.oldest if around else 0):
-                check_admin(call.caller)
-                compact(work, space, Subtree(), region.oldest, author=call.caller.agent)
             work.remove(region)
 
+        # First the space's horizon is made known, then the region's goes: no reader meets a world with neither (S4).
+        await self._writer.perform(lambda work: self._give_up(work, call.caller, path))
         return await once(self._writer, call, operation)
+
+    def _deletable(self, work: Workspace, caller: Caller, path: str) -> Region | None:
+        region = work.board(caller.board).regions_of(SpaceName(caller.board)).at(path)
+        if region is None or not (region.may_read(caller) or caller.role is Role.ADMIN):
+            return None
+        _check_rules(caller, region, path)
+        return region
+
+    def _give_up(self, work: Workspace, caller: Caller, path: str) -> None:
+        """What retention gave up in a region that goes stays given up: in the space, which is an administrator's to say."""
+        region = self._deletable(work, caller, path)
+        if region is None:
+            return
+        regions = work.board(caller.board).regions_of(SpaceName(caller.board))
+        space = work.space(SpaceName(region.board))
+        around = regions.of(path.rpartition("/")[0])
+        if region.oldest > max(space.oldest, around.oldest if around else 0):
+            check_admin(caller)
+            compact(work, space, region.oldest, author=caller.agent)
 
 
 def _check_rules(caller: Caller, ruling: Region | None, path: str) -> None:

@@ -84,7 +84,7 @@ class BoardCatalog:
         if (
             known is not None
             and not remove
-            and (known.on, known.reads) == (trigger.on, trigger.reads)
+            and (known.on, known.reads, known.agent) == (trigger.on, trigger.reads, trigger.agent)
         ):
             self.triggers[trigger.id] = trigger
             return

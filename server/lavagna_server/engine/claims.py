@@ -124,7 +124,9 @@ class Claims:
         regions = work.board(activation.id.space.board).regions_of(activation.id.space)
         if activation.key and not regions.may_read(activation.key, caller):
             return None
-        entry, old, evaluated = self._checked(work, trigger, activation)
+        entry, old, evaluated = self._checked(work, caller, trigger, activation)
+        if evaluated is None:
+            return None
         note_error(work, trigger, evaluated)
         if evaluated.verdict is not Verdict.TRUE:
             self._end(
@@ -133,15 +135,15 @@ class Claims:
                 ActivationState.OBVIATED,
                 evaluated.error or "the condition no longer holds",
             )
-            count(work, trigger.id, obviated=1)
+            count(work, activation, obviated=1)
             return None
         lease = granted(activation, holder=caller.agent, nonce=secrets.token_hex(8), now=work.now)
         work.agenda.put(lease)
         return Leased(lease, entry, old)
 
     def _checked(
-        self, work: Workspace, trigger: Trigger, activation: Activation
-    ) -> tuple[Entry | None, Entry | None, Evaluated]:
+        self, work: Workspace, caller: Caller, trigger: Trigger, activation: Activation
+    ) -> tuple[Entry | None, Entry | None, Evaluated | None]:
         space = activation.id.space
         if activation.kind is None:
             return None, None, self._controller.evaluate(work, trigger, Subject(None, None, {}))
@@ -153,23 +155,35 @@ class Claims:
                 return None, None, Evaluated(Verdict.FALSE)
             subject = Subject(entry, old, activation.bind)
             return entry, old, self._controller.evaluate(work, trigger, subject)
-        return self._checked_edge(work, trigger, activation, id_)
+        return self._checked_edge(work, caller, trigger, activation, id_)
 
     def _checked_edge(
-        self, work: Workspace, trigger: Trigger, activation: Activation, fired_by: EntryId
-    ) -> tuple[Entry | None, None, Evaluated]:
-        """The subject that fired it if the condition still holds there, else another of the same binding."""
-        evaluated = Evaluated(Verdict.FALSE)
+        self,
+        work: Workspace,
+        caller: Caller,
+        trigger: Trigger,
+        activation: Activation,
+        fired_by: EntryId,
+    ) -> tuple[Entry | None, None, Evaluated | None]:
+        """The subject that fired it if the condition still holds there, else another of the same binding.
+
+        None in place of an evaluation: it holds still, but only for entries that this caller may not read.
+        """
+        regions = work.board(trigger.space.board).regions_of(trigger.space)
+        evaluated, is_hidden = Evaluated(Verdict.FALSE), False
         others = work.agenda.edges(trigger.id, activation.binding) - {fired_by}
         for id_ in (fired_by, *sorted(others, key=lambda each: each.key)):
             entry = work.newest(activation.id.space, id_)
             if entry is None:
                 continue
+            if not regions.may_read(entry.key, caller):
+                is_hidden = True
+                continue
             evaluated = self._controller.still_holds(work, trigger, entry)
             if evaluated.verdict is Verdict.TRUE:
                 return entry, None, evaluated
             work.agenda.put_edge(trigger.id, activation.binding, id_, holds=False)
-        return None, None, evaluated
+        return None, None, None if is_hidden else evaluated
 
     def _end(
         self, work: Workspace, activation: Activation, state: ActivationState, reason: str

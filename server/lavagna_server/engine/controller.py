@@ -285,4 +285,4 @@ class Controller:
             work.agenda.put(
                 finished(activation, ActivationState.OBVIATED, now=work.now, reason=reason)
             )
-            count(work, trigger.id, obviated=1)
+            count(work, activation, obviated=1)

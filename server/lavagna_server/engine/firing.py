@@ -71,13 +71,22 @@ def fire(work: Workspace, spark: Spark) -> Activation:
     if overrun:
         activation = finished(activation, ActivationState.OVERRUN, now=work.now, reason=overrun)
     work.agenda.put(activation)
-    count(work, trigger.id, fired=1, overrun=int(bool(overrun)))
+    _count(work, trigger.id, fired=1, overrun=int(bool(overrun)))
     _note(work, trigger.id, last_fired_at=work.now)
     return activation
 
 
-def count(work: Workspace, trigger: TriggerId, **more: int) -> None:
-    """Adds to a trigger's statistics, by the names of `Statistics`; nothing when the trigger is gone."""
+def count(work: Workspace, activation: Activation, **more: int) -> None:
+    """Adds what became of an activation to its trigger's statistics, by the names of `Statistics`.
+
+    Nothing is added when the trigger is gone, or looks at what it looks at with other rights than when it fired.
+    """
+    current = work.trigger(activation.trigger_id)
+    if current is not None and activation.id.number > current.statistics.since:
+        _count(work, current.id, **more)
+
+
+def _count(work: Workspace, trigger: TriggerId, **more: int) -> None:
     current = work.trigger(trigger)
     if current is not None:
         known = current.statistics
@@ -137,7 +146,7 @@ def _chain(work: Workspace, activation: Activation) -> str:
 def note_error(work: Workspace, trigger: Trigger, evaluated: Evaluated) -> None:
     """Counts an evaluation that failed, where the owner of the trigger will see it."""
     if evaluated.error:
-        count(work, trigger.id, errors=1)
+        _count(work, trigger.id, errors=1)
         _note(work, trigger.id, last_error=evaluated.error)
 
 

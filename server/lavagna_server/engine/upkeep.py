@@ -27,7 +27,7 @@ from lavagna_server.domain.entries import (
 )
 from lavagna_server.domain.regions import Region, Retention
 from lavagna_server.domain.triggers import Trigger
-from lavagna_server.engine.boards import compact
+from lavagna_server.engine.boards import note_compaction
 from lavagna_server.engine.commits import Log
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Subject, Verdict
@@ -180,7 +180,7 @@ class Upkeep:
             work.agenda.put(after)
             count(
                 work,
-                activation.trigger_id,
+                activation,
                 expired_leases=1,
                 dead=int(after.state is ActivationState.DEAD),
             )
@@ -229,21 +229,30 @@ class Upkeep:
         for board in list(self._catalog.boards.values()):
             for region in list(board.regions_of(SpaceName(board.board.name))):
                 if region.retention != Retention():
-                    await self._writer.perform(
-                        lambda work, region=region: self._retain(work, region)  # type: ignore[misc]
-                    )
+                    await self._retain(region)
 
     def _forget_requests(self, work: Workspace) -> None:
         work.transaction.forget_effects(work.now - self._requests_kept)
 
-    def _retain(self, work: Workspace, seen: Region) -> None:
-        """Gives up what a region's retention does not keep, as a logged compaction."""
+    async def _retain(self, region: Region) -> None:
+        """Gives up what a region's retention does not keep, as a logged compaction.
+
+        First the horizon is made known, then history goes: whoever finds something missing has been told before (S4).
+        """
+        thinning = await self._writer.perform(lambda work: self._mark(work, region))
+        if thinning is not None:
+            name, subtree, horizon = thinning
+            await self._writer.perform(
+                lambda work: work.transaction.compact(name, subtree, horizon)
+            )
+
+    def _mark(self, work: Workspace, seen: Region) -> tuple[SpaceName, Subtree, int] | None:
         name = SpaceName(seen.board)
         board = work.catalog.boards.get(seen.board)
         regions = list(board.regions_of(name)) if board is not None else []
         region = next((each for each in regions if each.path == seen.path), None)
         if region is None:
-            return
+            return None
         retention = region.retention
         inner = tuple(each.path for each in regions if each.path.startswith(region.path + "/"))
         subtree = Subtree(region.path, inner)
@@ -252,9 +261,12 @@ class Upkeep:
             horizon = work.transaction.surplus_revision(name, subtree, retention.versions_max) or 0
         if retention.age is not None:
             horizon = max(horizon, work.transaction.revision_by(name, work.now - retention.age))
-        if horizon > region.oldest and work.transaction.has_superseded(name, subtree, horizon):
+        if not work.transaction.has_superseded(name, subtree, horizon):
+            return None
+        if horizon > region.oldest:
             work.save(replace(region, oldest=horizon))
-            compact(work, work.space(name), subtree, horizon, author="")
+            note_compaction(work, name, subtree, horizon, author="")
+        return name, subtree, max(horizon, region.oldest)
 
 
 def _in(*states: ActivationState) -> ActivationFilter:
