@@ -161,19 +161,20 @@ class TestScan:
 
     @pytest.mark.parametrize("path", ["", "p"])
     @pytest.mark.parametrize("revision", [None, 1])
+    @pytest.mark.parametrize("limit", [1, 2, 4])
     def test_pages_chain_without_gap_or_overlap(
-        self, store: Store, scribe: Scribe, path: str, revision: int | None
+        self, store: Store, scribe: Scribe, path: str, revision: int | None, limit: int
     ) -> None:
         written = ["p", "p/1", "p/10", "p/2", "p/ü", "p/x/y"]
         scribe.commit(*(put(key) for key in written))
         found: list[str] = []
         with store.snapshot() as snapshot:
-            page = snapshot.scan(scribe.name, Scan(path, revision=revision, limit=2))
+            page = snapshot.scan(scribe.name, Scan(path, revision=revision, limit=limit))
             while page:
-                assert len(page) <= 2
+                assert len(page) <= limit
                 found += keys(page)
                 page = snapshot.scan(
-                    scribe.name, Scan(path, after=page[-1].id, revision=revision, limit=2)
+                    scribe.name, Scan(path, after=page[-1].id, revision=revision, limit=limit)
                 )
 
         assert found == sorted(written)

@@ -189,6 +189,7 @@ class TestErasure:
 
     def test_a_board_made_anew_begins_at_nothing(self, store: Store) -> None:
         Scribe(store).commit(put("a"), put("b"))
+        other = Scribe(store, "studio").commit(put("c"))
         again = Scribe(store)
         made = again.stage(put("a", "anew"))
         with store.transaction() as transaction:
@@ -197,4 +198,5 @@ class TestErasure:
 
         with store.snapshot() as snapshot:
             assert list(snapshot.scan(again.name, Scan())) == list(made.entries)
+            assert list(snapshot.scan(other.space, Scan())) == list(other.entries)
             assert snapshot.space(again.name) == again.space

@@ -103,7 +103,7 @@ class Writing(Reading):
         batches.versions.run(cursor, versions)
         batches.heads.run(cursor, list(heads.values()))
         gone = [name for name, (*_, ended) in heads.items() if ended]
-        batches.born.run(cursor, list(born.difference(gone)))
+        batches.born.run(cursor, list(born))
         batches.gone.run(cursor, gone)
 
     def _write_records(self, saved: Iterable[Record], removed: Iterable[Record]) -> None:
