@@ -35,7 +35,7 @@ class ChangeType(Enum):
     @property
     def leaves_entry(self) -> bool:
         """Whether the entry exists afterwards."""
-        return self in {ChangeType.CREATED, ChangeType.UPDATED}
+        return self is ChangeType.CREATED or self is ChangeType.UPDATED
 
 
 class Occasion(Enum):

@@ -30,7 +30,8 @@ class Retention:
 
     age: timedelta | None = None
     versions_max: int = 0
-    """0 keeps all."""
+    """At most this many of each entry, and fewer where another entry of the region changes more often: the region reads exactly from one
+    revision on. 0 keeps all."""
 
 
 @dataclass(frozen=True, slots=True)

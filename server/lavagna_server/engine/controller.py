@@ -139,7 +139,9 @@ class Controller:
             states=frozenset({ActivationState.WAITING}),
             rating_min=board.board.rating_min,
         )
-        return due or bool(work.agenda.count(leased)) or bool(work.agenda.count(waiting))
+        return due or any(
+            work.agenda.select(where, order=Order.NEWEST, limit=1) for where in (leased, waiting)
+        )
 
     def _touched(
         self, board: BoardCatalog, commit: Commit, before: tuple[Entry | None, ...]
