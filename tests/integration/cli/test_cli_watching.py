@@ -71,7 +71,7 @@ async def test_a_watch_misses_nothing_while_the_server_restarts(tmp_path: Path) 
     async with server_process("--data-dir", tmp_path) as first:
         address = first.address
         shell = Shell().having(target=address, agent="ada")
-        async with shell.started("watch", "-o", "json") as watching:
+        async with shell.started("watch", "--since", "0", "-o", "json") as watching:
             assert watching.stdin is not None
             await shell.ok("put", "k", "before")
             before = json.loads(await line_of(watching))
