@@ -22,7 +22,7 @@ P = ParamSpec("P")
 Body = Callable[Concatenate[Invocation, P], Awaitable[None] | None]
 
 
-class Scope(Enum):
+class Scope(tuple[str, ...], Enum):
     """Which of the shared options a command takes."""
 
     NONE = ()
