@@ -191,7 +191,7 @@ def _clear(group: int | None) -> None:
         for child in _children():
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        time.sleep(0.001)
+        time.sleep(0.001)  # a killed child ends a moment later, and its children come to us then
 
 
 def _reaped() -> bool:
