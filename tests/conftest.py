@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +19,9 @@ from lavagna_server.domain import entries
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.ports.store import Snapshot
 from tests.streams import StreamRule, link_of, link_of_wire
+
+# Shells start what runs in the background with Ctrl-C ignored, and children would inherit that; the tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _broken: list[str] = []
 """The rule as it was broken since the last test began."""

@@ -118,3 +118,22 @@ def test_without_the_parts_that_it_needs_the_command_says_what_to_install() -> N
         "error: the command line needs typer, which is not installed."
         " Run pip install 'lavagna[cli]'"
     ]
+
+
+def test_ctrl_c_while_the_command_line_still_loads_is_an_interruption_like_any_other() -> None:
+    code = """if True:
+        import sys
+
+        class Pressed:
+            def find_spec(self, name, *_):
+                if name == "lavagna_cli.application":
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, Pressed())
+        from lavagna_cli.__main__ import main
+        main()
+    """
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (ExitCode.INTERRUPTED, b"")
