@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -44,6 +45,21 @@ class ServerProcess:
     async def ended(self) -> int:
         """Its exit code; minus a signal's number when that ended it."""
         return await asyncio.wait_for(self.process.wait(), HANG_SECONDS)
+
+    async def log(self) -> list[dict[str, Any]]:
+        """What it logged that was not read yet, once it has ended; each line is an object."""
+        assert self.process.stderr is not None
+        return [json.loads(line) for line in (await self.process.stderr.read()).splitlines()]
+
+    async def logged(self, name: str) -> dict[str, Any]:
+        """The next event of that name in its log, when it comes; those before it are passed over."""
+        assert self.process.stderr is not None
+        async with asyncio.timeout(HANG_SECONDS):
+            while line := await self.process.stderr.readline():
+                event: dict[str, Any] = json.loads(line)
+                if event["event"] == name:
+                    return event
+        raise AssertionError(f"{name} was not logged")
 
     async def stop(self) -> int:
         """Asks it to stop and gives its exit code."""

@@ -6,28 +6,46 @@ import logging
 import sys
 from typing import TextIO
 
+import grpc.aio
 import structlog
 from structlog.typing import Processor
 
 
 def configure(level: str, form: str, stream: TextIO = sys.stderr) -> None:
-    """Logs what is at least of `level`; `form` is `json`, `text`, or `auto`: text on a terminal and JSON elsewhere."""
+    """Logs what is at least of `level`; `form` is `json`, `text`, or `auto`: text on a terminal and JSON elsewhere.
+
+    What libraries log is in that form too. Only gRPC's core, which is no Python, writes past it.
+    """
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    # Libraries speak up in trouble alone, and in plain lines.
-    logging.basicConfig(
-        level=logging.WARNING, stream=stream, format="%(levelname)s %(name)s: %(message)s"
-    )
     is_text = form == "text" or (form == "auto" and stream.isatty())
+    stamped: list[Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    shown = _text(stream) if is_text else _json()
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *(_text(stream) if is_text else _json()),
-        ],
+        processors=[*stamped, *shown],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=True,
     )
+    # Libraries speak up in trouble alone.
+    handler = logging.StreamHandler(stream)
+    if threshold > logging.DEBUG:
+        handler.addFilter(_is_trouble)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*stamped, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *shown],
+        )
+    )
+    logging.basicConfig(level=max(threshold, logging.WARNING), handlers=[handler])
+
+
+def _is_trouble(record: logging.LogRecord) -> bool:
+    """Whether it is any: gRPC also reports as an error that a caller left before all was sent to it."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, grpc.aio.InternalError)
 
 
 # Neither way of showing an exception shows local variables, which hold values and tokens.

@@ -17,6 +17,7 @@ from lavagna.v1 import entries_pb2
 from lavagna.v1.watch_pb2 import WatchRequest, WatchResponse, WatchTarget
 from tests.faults.lives import DEADLINE_SECONDS, Server
 from tests.faults.witness import revisions_after
+from tests.servers import server_process
 from tests.streams import StreamRule, link_of_wire
 from tests.wire import served
 
@@ -140,3 +141,23 @@ async def test_a_watcher_that_vanishes_while_it_is_stalled_is_no_fault_of_the_se
             return wire.registry.get_sample_value("lavagna_calls_total", labels)
 
         assert (ended("CANCELLED"), ended("INTERNAL")) == (1, None)
+
+
+async def test_a_watcher_that_vanishes_while_it_is_closed_for_stalling_is_no_error_in_the_log() -> (
+    None
+):
+    stalling = {"LAVAGNA_STALL_SECONDS": str(STALL_SECONDS)}
+    async with server_process("--in-memory", environment=stalling) as server:
+        async with (
+            lavagna.connect(server.address, agent="writer") as writer,
+            reading(server.address, "stalled"),
+        ):
+            for number in range(1_000):
+                await writer.put(f"load/{number}", VALUE)
+            told = await server.logged("call")
+        assert await server.stop() == 0
+        events = [told, *await server.log()]
+
+    assert (told["outcome"], told["agent"]) == ("SLOW_CONSUMER", "stalled")
+    assert [event["level"] for event in events] == ["info", "info"]
+    assert events[-1]["event"] == "stopped"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Iterator
+from typing import Any
 
+import grpc.aio
 import pytest
 import structlog
 
@@ -60,6 +63,32 @@ def test_the_level_decides_what_is_logged() -> None:
     assert "looked" in logged("json", "debug")
     assert "looked" not in logged("json", "info")
     assert "started" not in logged("json", "error")
+
+
+def logged_by_libraries(level: str) -> list[dict[str, Any]]:
+    """What becomes of what two libraries say, the second as gRPC does when a caller left."""
+    stream = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging, "root", logging.RootLogger(logging.WARNING))
+        logs.configure(level, "json", stream)
+        for name, error in (("asyncio", ValueError("lost")), ("grpc", grpc.aio.InternalError())):
+            raised = (type(error), error, None)
+            logging.root.info("hello")
+            logging.root.handle(
+                logging.LogRecord(name, logging.ERROR, "", 0, "raised in %s", ("/m",), raised)
+            )
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_libraries_log_in_the_same_form_and_speak_up_in_trouble_alone() -> None:
+    (failed,) = logged_by_libraries("info")
+    assert (failed["logger"], failed["event"]) == ("asyncio", "raised in /m")
+    assert (failed["level"], failed["timestamp"][-1]) == ("error", "Z")
+    assert failed["exception"][0]["exc_value"] == "lost"
+
+
+def test_that_a_caller_left_is_told_to_those_who_look_for_faults() -> None:
+    assert "grpc" in [event["logger"] for event in logged_by_libraries("debug")]
 
 
 @pytest.mark.parametrize("form", ["json", "text"])

@@ -17,6 +17,7 @@ from lavagna_server.domain.errors import (
     Invalid,
     NotFound,
     StaleRecord,
+    StorageFailed,
     Unauthenticated,
 )
 from lavagna_server.domain.limits import Limits
@@ -243,6 +244,25 @@ def test_only_what_an_operator_should_know_of_is_logged(error: BoardError, logge
         meter.leave(visit)
 
     assert bool(events) is logged
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(StorageFailed("the disk is full"), "STORAGE_FAILED"), (ValueError("a bug"), "INTERNAL")],
+)
+def test_what_is_the_servers_own_fault_is_an_error_in_the_log(
+    error: Exception, outcome: str
+) -> None:
+    meter = Telemetry(CollectorRegistry(), log_calls=False).meter("/m")
+    with capture_logs() as events:
+        visit = meter.arrive("r-1")
+        meter.fail(visit, error)
+        meter.leave(visit)
+
+    (event,) = events
+    assert (event["log_level"], event["event"]) == ("error", "call failed")
+    assert (event["method"], event["outcome"], event["request"]) == ("/m", outcome, "r-1")
+    assert "the disk is full" in event.get("why", "") or event["exc_info"] is error
 
 
 async def test_waiting_ends_with_the_session() -> None:

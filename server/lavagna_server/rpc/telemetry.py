@@ -108,12 +108,17 @@ class Meter:
 
     def fail(self, visit: Visit, error: Exception) -> None:
         """A call ends with an error."""
-        if isinstance(error, errors.BoardError):
-            visit.outcome = reason_of(error)
-            visit.is_noteworthy = isinstance(error, NOTEWORTHY)
-        else:
+        if not isinstance(error, errors.BoardError):
             visit.outcome = INTERNAL_REASON
             _log.error("call failed", exc_info=error, **self._facts(visit))
+            return
+        visit.outcome = reason_of(error)
+        if isinstance(
+            error, errors.StorageFailed
+        ):  # the server's own fault, too, but one that is understood
+            _log.error("call failed", why=str(error), **self._facts(visit))
+        else:
+            visit.is_noteworthy = isinstance(error, NOTEWORTHY)
 
     def leave(self, visit: Visit) -> None:
         """A call is over."""
