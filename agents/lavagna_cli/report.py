@@ -5,11 +5,10 @@ import os
 import sys
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from lavagna import FailedCondition, errors
@@ -18,6 +17,7 @@ from lavagna_cli.exits import ExitCode
 from lavagna_cli.failures import Failure
 from lavagna_cli.jsontext import Document
 from lavagna_cli.options import Format
+from lavagna_cli.screen import console
 
 _FAMILIES: tuple[tuple[type[errors.LavagnaError], ExitCode], ...] = (
     (errors.NotFound, ExitCode.NOT_FOUND),
@@ -75,8 +75,7 @@ def errors_reported(form: Format | None) -> Generator[None]:
     except typer.Exit:
         raise
     except BrokenPipeError:
-        _give_up_stdout()
-        raise typer.Exit(ExitCode.OK) from None
+        raise typer.Exit(reader_gone()) from None
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     except Exception as error:  # noqa: BLE001 (whatever it is, the user is told in one line)
@@ -91,11 +90,12 @@ def told(error: Exception, form: Format | None) -> ExitCode:
     if not complaint.message:
         # For a command without its arguments typer has printed the help, and says nothing more.
         return complaint.code
-    if form is Format.JSON:
-        sys.stderr.write(jsontext.dumped(complaint.document()) + "\n")
-    else:
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        console.print(Text.assemble(("error: ", "bold red"), complaint.line()), soft_wrap=True)
+    with suppress(BrokenPipeError):  # nobody listens; the exit code says it all the same
+        if form is Format.JSON:
+            sys.stderr.write(jsontext.dumped(complaint.document()) + "\n")
+        else:
+            line = Text.assemble(("error: ", "bold red"), complaint.line())
+            console(stderr=True).print(line, soft_wrap=True)
     return complaint.code
 
 
@@ -150,7 +150,8 @@ def _found(conflict: errors.Conflict) -> str:
         return ""
     if not current.exists:
         return f"It was {current.change}"
-    return f"Its value is now {values.shortened(values.shown(current), _VALUE_LENGTH_MAX)}"
+    shown = values.shortened(values.shown(current), _VALUE_LENGTH_MAX)
+    return f"Its value is now {shown or 'empty'}"
 
 
 def _failed(failed: FailedCondition) -> Document:
@@ -161,6 +162,7 @@ def _failed(failed: FailedCondition) -> Document:
     }
 
 
-def _give_up_stdout() -> None:
-    """Lets the interpreter end in peace after whoever read standard output has left."""
+def reader_gone() -> ExitCode:
+    """The exit code after whoever read standard output has left; the rest of it goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.OK

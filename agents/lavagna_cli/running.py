@@ -6,7 +6,7 @@ from io import TextIOWrapper
 from lavagna_cli.application import app
 from lavagna_cli.exits import ExitCode
 from lavagna_cli.options import Format
-from lavagna_cli.report import told
+from lavagna_cli.report import reader_gone, told
 
 
 def run(arguments: list[str]) -> int:
@@ -14,6 +14,13 @@ def run(arguments: list[str]) -> int:
     _speak_utf8()
     try:
         code = app(arguments, prog_name="lavagna", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return reader_gone()
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # rich, where it prints the help
+            return reader_gone()
+        raise
     except Exception as error:  # noqa: BLE001 (a wrong command line, whose class typer hides)
         return told(error, _format_asked_for(arguments))
     return code if isinstance(code, int) else ExitCode.OK

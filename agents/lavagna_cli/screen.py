@@ -5,17 +5,16 @@ a terminal only, and not there when NO_COLOR is set.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from lavagna import ChangeType
 from lavagna_cli.jsontext import Document, dumped
+from lavagna_cli.layout import Cells, Column, Layout, Line
 from lavagna_cli.options import Format
-from lavagna_cli.values import shortened
 
 CHANGE_STYLES = {
     ChangeType.CREATED: "green",
@@ -26,22 +25,7 @@ CHANGE_STYLES = {
 }
 """The colour of each type of change, the same in every command."""
 
-_WIDTH_WHEN_PIPED = 1_000_000
-"""A table in a pipe wraps nothing; only what fills the rest of a line is cut short."""
-
-_FILLING_LENGTH_MAX = 200
-"""A table is for people; bare text and JSON have everything in full."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table."""
-
-    title: str
-    style: str = ""
-    right: bool = False
-    fills: bool = False
-    """Takes the room that is left, and is cut short there; bare text has it in full."""
+_PROPERTY = (Column("", "bold", folds=True), Column("", wraps=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +33,7 @@ class Rows:
     """A list in a form that prints as a table or as bare text."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str | Text]]
+    rows: Sequence[Cells]
     nothing: str = "Nothing."
     """What to say on standard error when there are no rows."""
 
@@ -59,8 +43,8 @@ class Screen:
     """Prints answers to standard output and remarks to standard error."""
 
     format: Format | None
-    out: Console = field(default_factory=lambda: _console(stderr=False))
-    err: Console = field(default_factory=lambda: _console(stderr=True))
+    out: Console = field(default_factory=lambda: console(stderr=False))
+    err: Console = field(default_factory=lambda: console(stderr=True))
 
     @property
     def is_json(self) -> bool:
@@ -87,17 +71,18 @@ class Screen:
         if self.is_json:
             self.document(document)
         elif self.format is Format.TEXT:
-            for row in rows.rows:
-                self.raw("\t".join(str(cell) for cell in row).encode() + b"\n")
+            self.bare(rows.rows)
         elif rows.rows:
-            self._table(rows)
+            layout = Layout.of(rows.columns, self.out).suiting(rows.rows)
+            self.lines(layout.header())
+            self.lines(line for row in rows.rows for line in layout.lines(row))
         else:
             self.remark(rows.nothing)
 
     def properties(self, document: Document, properties: Mapping[str, str | Text]) -> None:
         """Prints one thing: as the document when JSON was asked for, else a line per property."""
         pairs = [(name, value) for name, value in properties.items() if value]
-        self.rows(document, Rows((Column("", "bold"), Column("")), pairs))
+        self.rows(document, Rows(_PROPERTY, pairs))
 
     def line(self, line: Text) -> None:
         """Prints a line for people, at once; a pipe gets it whole."""
@@ -116,44 +101,31 @@ class Screen:
         if not self.is_json:
             self.err.print(Text(remark, "dim"), soft_wrap=True)
 
-    def _table(self, rows: Rows) -> None:
-        if self.is_terminal:
-            self.out.print(_table(rows))
-            return
-        with self.out.capture() as printed:
-            self.out.print(_table(rows))
-        for line in printed.get().splitlines():
-            self.raw(line.rstrip().encode() + b"\n")
+    def bare(self, rows: Iterable[Cells]) -> None:
+        """Prints rows as bare text: cells whole, with tabs between them."""
+        for row in rows:
+            self.raw("\t".join(str(cell) for cell in row).encode() + b"\n")
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Prints lines of a table, at once."""
+        text = Text()
+        for line in lines:
+            text.append_tokens((piece, style or None) for piece, style in [*line, ("\n", "")])
+        self.out.print(text, soft_wrap=True, end="")
+        self.flush()
 
     def flush(self) -> None:
         """Hands everything printed to the operating system, so that a failure shows now."""
         sys.stdout.flush()
 
 
-def _console(*, stderr: bool) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _WIDTH_WHEN_PIPED
-    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+class _Console(Console):
+    """A console that tells of a reader who has left as any other file does."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 (called while the error is handled; rich would end the process)
 
 
-def _table(rows: Rows) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=any(c.title for c in rows.columns))
-    for column in rows.columns:
-        table.add_column(
-            column.title,
-            style=column.style,
-            header_style="bold",
-            justify="right" if column.right else "left",
-            overflow="ellipsis" if column.fills else "fold",
-            no_wrap=column.fills,
-        )
-    for row in rows.rows:
-        cells = zip(rows.columns, row, strict=True)
-        table.add_row(*(_cell(column, content) for column, content in cells))
-    return table
-
-
-def _cell(column: Column, content: str | Text) -> Text:
-    if isinstance(content, Text):
-        return content
-    return Text(shortened(content, _FILLING_LENGTH_MAX) if column.fills else content)
+def console(*, stderr: bool) -> Console:
+    """A console on standard output or standard error that changes nothing of what is printed."""
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -12,7 +12,8 @@ from lavagna import Activation, ChangeType, Commit, Entry, Kind, Occasion, Space
 from lavagna_cli import documents
 from lavagna_cli.changelines import commit_lines, state_lines
 from lavagna_cli.options import Format
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.layout import Column
+from lavagna_cli.screen import Rows, Screen
 
 ROWS = Rows(
     [Column("KEY", "bold"), Column("N", right=True), Column("VALUE", fills=True)],

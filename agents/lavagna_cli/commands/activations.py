@@ -11,8 +11,10 @@ from lavagna_cli import documents, moments, values
 from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing, first
 from lavagna_cli.moments import moment
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.screen import Screen
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -49,16 +51,11 @@ async def list_(
     ] = 100,
 ) -> None:
     """List activations, the newest first."""
-    found: list[Activation] = []
     async with invocation.board() as board:
-        async for activation in board.activations.list(
+        found = board.activations.list(
             states=state or (), trigger_id=trigger, space=invocation.space
-        ):
-            found.append(activation)
-            if len(found) == limit:
-                break
-    document = {"activations": [documents.of(each) for each in found]}
-    invocation.screen.rows(document, _listed(found))
+        )
+        await _ACTIVATIONS.show(invocation.screen, first(found, limit or None))
 
 
 @command(app, scope=Scope.BOARD, example="lavagna activations get 01J9Z")
@@ -119,9 +116,24 @@ async def replay(invocation: Invocation, activation_id: Id) -> None:
         _show(invocation.screen, await board.activations.replay(activation_id))
 
 
-def _listed(found: list[Activation]) -> Rows:
-    columns = [
-        Column("ACTIVATION", "bold"),
+def _row(activation: Activation) -> Cells:
+    return (
+        activation.id,
+        Text(activation.state, _STATE_STYLES.get(activation.state, "dim")),
+        activation.trigger_id,
+        values.printable(activation.key),
+        str(activation.rating),
+        f"{activation.attempt}/{activation.attempts_max}",
+        activation.holder,
+        moments.shown(activation.fired_at),
+        values.printable(activation.reason),
+    )
+
+
+_ACTIVATIONS = Listing(
+    "activations",
+    (
+        Column("ACTIVATION", "bold", folds=True),
         Column("STATE"),
         Column("TRIGGER"),
         Column("KEY"),
@@ -130,22 +142,10 @@ def _listed(found: list[Activation]) -> Rows:
         Column("HOLDER", "magenta"),
         Column("FIRED", "dim"),
         Column("REASON", fills=True),
-    ]
-    rows = [
-        (
-            each.id,
-            Text(each.state, _STATE_STYLES.get(each.state, "dim")),
-            each.trigger_id,
-            values.printable(each.key),
-            str(each.rating),
-            f"{each.attempt}/{each.attempts_max}",
-            each.holder,
-            moments.shown(each.fired_at),
-            values.printable(each.reason),
-        )
-        for each in found
-    ]
-    return Rows(columns, rows, nothing="There is no activation.")
+    ),
+    _row,
+    nothing="There is no activation.",
+)
 
 
 def _show(screen: Screen, activation: Activation) -> None:

@@ -11,7 +11,9 @@ from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.jsontext import Document
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing
+from lavagna_cli.screen import Screen
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -22,26 +24,31 @@ Name = Annotated[str, typer.Argument(metavar="AGENT", help="The agent's name.")]
 async def list_(invocation: Invocation) -> None:
     """List the agents of the board, by name."""
     async with invocation.board() as board:
-        found = [member async for member in board.agents.list()]
-    columns = [
-        Column("AGENT", "bold"),
+        await _AGENTS.show(invocation.screen, board.agents.list())
+
+
+def _row(member: Member) -> Cells:
+    return (
+        member.id,
+        "revoked" if member.revoked else member.role.value,
+        ",".join(member.teams),
+        moments.shown(member.last_seen_at),
+        values.printable(member.session),
+    )
+
+
+_AGENTS = Listing(
+    "agents",
+    (
+        Column("AGENT", "bold", folds=True),
         Column("ROLE"),
         Column("TEAMS"),
         Column("LAST SEEN", "dim"),
         Column("SESSION", fills=True),
-    ]
-    rows = [
-        (
-            each.id,
-            "revoked" if each.revoked else each.role.value,
-            ",".join(each.teams),
-            moments.shown(each.last_seen_at),
-            values.printable(each.session),
-        )
-        for each in found
-    ]
-    document = {"agents": [documents.of(each) for each in found]}
-    invocation.screen.rows(document, Rows(columns, rows, nothing="There is no agent."))
+    ),
+    _row,
+    nothing="There is no agent.",
+)
 
 
 @command(

@@ -9,7 +9,8 @@ from lavagna_cli import documents, moments, values
 from lavagna_cli.arguments import Yes, confirmed
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
-from lavagna_cli.screen import Column, Rows
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -20,21 +21,25 @@ Name = Annotated[str, typer.Argument(metavar="BOARD", help="The board's name.")]
 async def list_(invocation: Invocation) -> None:
     """List the boards that you belong to, by name."""
     async with invocation.board() as board:
-        found = [each async for each in board.boards.list()]
-    columns = [
-        Column("BOARD", "bold"),
+        await _BOARDS.show(invocation.screen, board.boards.list())
+
+
+def _row(board: BoardSettings) -> Cells:
+    title = values.printable(board.display_name)
+    return board.id, moments.shown(board.created_at), board.epoch, title
+
+
+_BOARDS = Listing(
+    "boards",
+    (
+        Column("BOARD", "bold", folds=True),
         Column("CREATED", "dim"),
         Column("EPOCH", "dim"),
         Column("TITLE", fills=True),
-    ]
-    rows = [_row(each) for each in found]
-    document = {"boards": [documents.of(each) for each in found]}
-    invocation.screen.rows(document, Rows(columns, rows, nothing="You belong to no board."))
-
-
-def _row(board: BoardSettings) -> tuple[str, ...]:
-    title = values.printable(board.display_name)
-    return board.id, moments.shown(board.created_at), board.epoch, title
+    ),
+    _row,
+    nothing="You belong to no board.",
+)
 
 
 @command(app, scope=Scope.BOARD, example="lavagna boards create research --title 'Research crew'")

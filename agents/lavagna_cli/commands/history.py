@@ -12,7 +12,9 @@ from lavagna_cli.arguments import Key, Pattern
 from lavagna_cli.command import ENTRIES, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.jsontext import Document
-from lavagna_cli.screen import CHANGE_STYLES, Column, Rows, Screen
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing, first
+from lavagna_cli.screen import CHANGE_STYLES, Screen
 
 app = typer.Typer()
 
@@ -29,37 +31,36 @@ async def history(
     ] = None,
 ) -> None:
     """List the versions of an entry, newest first, deletions included."""
-    versions: list[Entry] = []
     async with invocation.board() as board:
-        async for version in board.history(key):
-            versions.append(version)
-            if len(versions) == limit:
-                break
-    document: Document = {"key": key, "versions": [documents.entry(each) for each in versions]}
-    invocation.screen.rows(document, _listed(versions))
+        versions = first(board.history(key), limit)
+        await _VERSIONS.show(invocation.screen, versions, {"key": key})
 
 
-def _listed(versions: list[Entry]) -> Rows:
-    columns = [
+def _version(entry: Entry) -> Cells:
+    return (
+        str(entry.version),
+        str(entry.revision),
+        moments.shown(entry.committed_at),
+        values.printable(entry.author),
+        Text(entry.change, CHANGE_STYLES[entry.change]),
+        values.shown(entry),
+    )
+
+
+_VERSIONS = Listing(
+    "versions",
+    (
         Column("VERSION", "bold", right=True),
         Column("REVISION", "cyan", right=True),
         Column("COMMITTED", "dim"),
         Column("AUTHOR", "magenta"),
         Column("CHANGE"),
         Column("VALUE", fills=True),
-    ]
-    rows = [
-        (
-            str(each.version),
-            str(each.revision),
-            moments.shown(each.committed_at),
-            values.printable(each.author),
-            Text(each.change, CHANGE_STYLES[each.change]),
-            values.shown(each),
-        )
-        for each in versions
-    ]
-    return Rows(columns, rows, nothing="It was never written.")
+    ),
+    _version,
+    nothing="It was never written.",
+    document=documents.entry,
+)
 
 
 @command(

@@ -9,9 +9,10 @@ from lavagna_cli import completion, documents, moments, values
 from lavagna_cli.arguments import At, Key, Tags
 from lavagna_cli.command import ENTRIES, command
 from lavagna_cli.invocation import Invocation
-from lavagna_cli.jsontext import Document
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing
 from lavagna_cli.options import Format
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.screen import Screen
 from lavagna_cli.values import Form
 
 app = typer.Typer()
@@ -100,25 +101,24 @@ async def ls(
 ) -> None:
     """List the entries that match a pattern, in key order, all of one revision."""
     async with invocation.board() as board:
-        found = [
-            entry async for entry in board.entries(pattern, tags=tag or (), at=at, keys_only=keys)
-        ]
-    document: Document = {"entries": [documents.entry(entry) for entry in found]}
-    invocation.screen.rows(document, _listed(found, keys_only=keys))
+        found = board.entries(pattern, tags=tag or (), at=at, keys_only=keys)
+        await _listing(keys_only=keys).show(invocation.screen, found)
 
 
-def _listed(entries: list[Entry], *, keys_only: bool) -> Rows:
-    columns = [
-        Column("KEY", "bold"),
+def _listing(*, keys_only: bool) -> Listing[Entry]:
+    columns = (
+        Column("KEY", "bold", folds=True),
         Column("VERSION", right=True),
         Column("REVISION", "cyan", right=True),
         Column("AUTHOR", "magenta"),
         Column("COMMITTED", "dim"),
         Column("TAGS"),
         Column("VALUE", fills=True),
-    ]
-    rows = [
-        (
+    )
+    kept = len(columns) - keys_only
+
+    def row(entry: Entry) -> Cells:
+        return (
             values.printable(entry.key),
             str(entry.version),
             str(entry.revision),
@@ -126,8 +126,6 @@ def _listed(entries: list[Entry], *, keys_only: bool) -> Rows:
             moments.shown(entry.committed_at),
             values.printable(",".join(entry.tags)),
             values.shown(entry),
-        )
-        for entry in entries
-    ]
-    kept = len(columns) - keys_only
-    return Rows(columns[:kept], [row[:kept] for row in rows], nothing="No entry matches.")
+        )[:kept]
+
+    return Listing("entries", columns[:kept], row, "No entry matches.", documents.entry)

@@ -14,7 +14,8 @@ from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.durations import duration, spelt
 from lavagna_cli.invocation import Invocation
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.layout import Column
+from lavagna_cli.screen import Rows, Screen
 from lavagna_cli.values import Form
 
 app = typer.Typer(no_args_is_help=True)
@@ -72,7 +73,7 @@ async def list_(invocation: Invocation) -> None:
     async with invocation.board() as board:
         found = await board.regions.list()
     columns = [
-        Column("PATH", "bold"),
+        Column("PATH", "bold", folds=True),
         Column("POLICY"),
         Column("OWNER", "magenta"),
         Column("READERS"),

@@ -9,7 +9,9 @@ from lavagna_cli import documents, moments, triggerspecs, values
 from lavagna_cli.arguments import Yes, confirmed
 from lavagna_cli.command import Scope, command
 from lavagna_cli.invocation import Invocation
-from lavagna_cli.screen import Column, Rows, Screen
+from lavagna_cli.layout import Cells, Column
+from lavagna_cli.listing import Listing
+from lavagna_cli.screen import Screen
 from lavagna_cli.triggerspecs import (
     Changes,
     Cron,
@@ -32,8 +34,7 @@ Id = Annotated[str, typer.Argument(metavar="TRIGGER", help="The trigger's id.")]
 async def list_(invocation: Invocation) -> None:
     """List the triggers that you may see, by id."""
     async with invocation.board() as board:
-        found = [trigger async for trigger in board.triggers.list()]
-    invocation.screen.rows({"triggers": [documents.of(each) for each in found]}, _listed(found))
+        await _TRIGGERS.show(invocation.screen, board.triggers.list())
 
 
 @command(app, scope=Scope.BOARD, example="lavagna triggers get programmer.build")
@@ -127,9 +128,23 @@ async def delete(invocation: Invocation, trigger_id: Id, *, yes: Yes = False) ->
     invocation.screen.done({"deleted": trigger_id}, bare=trigger_id, remark=f"Deleted {trigger_id}")
 
 
-def _listed(found: list[Trigger]) -> Rows:
-    columns = [
-        Column("TRIGGER", "bold"),
+def _row(trigger: Trigger) -> Cells:
+    return (
+        trigger.id,
+        f"{trigger.agent} (team {trigger.team})" if trigger.team else trigger.agent,
+        "suspended" if trigger.suspended else trigger.mode.value,
+        str(trigger.statistics.fired),
+        str(trigger.statistics.completed),
+        str(trigger.statistics.dead),
+        _on(trigger),
+        values.printable(trigger.when),
+    )
+
+
+_TRIGGERS = Listing(
+    "triggers",
+    (
+        Column("TRIGGER", "bold", folds=True),
         Column("AGENT", "magenta"),
         Column("MODE"),
         Column("FIRED", right=True),
@@ -137,21 +152,10 @@ def _listed(found: list[Trigger]) -> Rows:
         Column("DEAD", "red", right=True),
         Column("ON"),
         Column("WHEN", fills=True),
-    ]
-    rows = [
-        (
-            each.id,
-            f"{each.agent} (team {each.team})" if each.team else each.agent,
-            "suspended" if each.suspended else each.mode.value,
-            str(each.statistics.fired),
-            str(each.statistics.completed),
-            str(each.statistics.dead),
-            _on(each),
-            values.printable(each.when),
-        )
-        for each in found
-    ]
-    return Rows(columns, rows, nothing="There is no trigger.")
+    ),
+    _row,
+    nothing="There is no trigger.",
+)
 
 
 def _on(trigger: Trigger) -> str:
@@ -163,7 +167,9 @@ def _times(trigger: Trigger) -> str:
     schedule = trigger.schedule
     if schedule is None:
         return ""
-    return f"{schedule.cron} {schedule.time_zone}".strip() or moments.shown(schedule.at)
+    if schedule.cron:
+        return f"{schedule.cron} {schedule.time_zone}".strip()
+    return moments.shown(schedule.at)
 
 
 def _show(screen: Screen, trigger: Trigger) -> None:

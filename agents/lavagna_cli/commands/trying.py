@@ -10,7 +10,8 @@ from lavagna_cli import documents, triggerspecs, values
 from lavagna_cli.arguments import At
 from lavagna_cli.command import COORDINATION, command
 from lavagna_cli.invocation import Invocation
-from lavagna_cli.screen import Column, Rows
+from lavagna_cli.layout import Column
+from lavagna_cli.screen import Rows
 from lavagna_cli.triggerspecs import Changes, On, Rating, Reads, When
 
 app = typer.Typer()
@@ -64,7 +65,7 @@ async def try_(
 
 def _listed(trial: Trial) -> Rows:
     columns = [
-        Column("KEY", "bold"),
+        Column("KEY", "bold", folds=True),
         Column("VERDICT"),
         Column("RATING", "cyan", right=True),
         Column("BOUND"),

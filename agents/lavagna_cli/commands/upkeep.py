@@ -12,8 +12,9 @@ from lavagna_cli.arguments import DataDir
 from lavagna_cli.command import SERVER, Scope, command
 from lavagna_cli.exits import ExitCode
 from lavagna_cli.invocation import Invocation
+from lavagna_cli.layout import Column
 from lavagna_cli.local import Finding
-from lavagna_cli.screen import Column, Rows
+from lavagna_cli.screen import Rows
 
 app = typer.Typer()
 
@@ -57,7 +58,7 @@ def doctor(
 
 
 def _listed(found: list[Finding], where: Path) -> Rows:
-    columns = [Column("AREA", "bold"), Column("WHAT"), Column("REMEDY")]
+    columns = [Column("AREA", "bold"), Column("WHAT", wraps=True), Column("REMEDY", wraps=True)]
     rows = [
         (
             finding.area,

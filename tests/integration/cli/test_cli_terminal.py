@@ -7,6 +7,9 @@ import os
 import pty
 from pathlib import Path
 
+import pytest
+from rich.text import Text
+
 from lavagna_cli.exits import ExitCode
 from tests.integration.cli.shell import PROGRAM, Shell, environment
 
@@ -59,6 +62,24 @@ async def test_a_terminal_gets_colours(shell: Shell) -> None:
     assert '\x1b[31m-  "status": "ready"' in difference
     assert '\x1b[32m+  "status": "done"' in difference
     assert "\x1b" not in document
+
+
+@pytest.mark.parametrize("width", ["80", "60"])
+async def test_a_long_value_leaves_keys_and_versions_legible(shell: Shell, width: str) -> None:
+    await shell.ok("put", "notes/item-1", "x" * 180)
+    terminal = Terminal(Shell({**shell.variables, "COLUMNS": width}))
+    listed, versions = [
+        Text.from_ansi((await terminal.run(*words))[1].replace("\r", "")).plain.splitlines()
+        for words in (("ls", "notes/**"), ("history", "notes/item-1"))
+    ]
+
+    assert listed[0].split()[:3] == ["KEY", "VERSION", "REVISION"]
+    assert listed[1].split()[:4] == ["notes/item-1", "1", "1", "ada"]
+    assert versions[0].split()[:2] == ["VERSION", "REVISION"]
+    assert versions[1].split()[:2] == ["1", "1"]
+    for line in (listed[1], versions[1]):
+        assert line.endswith("x…")
+        assert len(line) <= int(width)
 
 
 async def test_no_color_is_honoured(shell: Shell) -> None:
