@@ -17,12 +17,12 @@ from lavagna.calls import new_request_id
 from lavagna.clients.activation_codec import lease_of
 from lavagna.clients.activations import Activations, acquire_request
 from lavagna.clients.members import Members
-from lavagna.clients.triggers import Triggers
 from lavagna.entries import Space
 from lavagna.errors import Exhausted, Invalid, LavagnaError, PermissionDenied, Unavailable
 from lavagna.heartbeats import Heartbeats
 from lavagna.registration import Registration
 from lavagna.retry import PATIENT
+from lavagna.standing import Standing
 from lavagna.tasks import ended
 from lavagna.v1.activations_pb2 import AcquireRequest
 from lavagna.views import View
@@ -56,6 +56,8 @@ class Runtime:
         self._registrations = {each.trigger.id: each for each in registrations}
         self._view = view
         self._caller = view.caller
+        wanted = [each.trigger for each in registrations]
+        self._standing = Standing(view.caller, terms.name, wanted)
         self._heartbeats = Heartbeats(view.caller)
         self._running: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
@@ -96,9 +98,7 @@ class Runtime:
                 " give the agent a token of its own",
                 reason="WRONG_AGENT",
             )
-        triggers = Triggers(self._caller)
-        for registration in self._registrations.values():
-            await triggers.set(registration.trigger)
+        await self._standing.set()
 
     async def _take_work(self) -> None:
         if not self._registrations:
@@ -108,8 +108,12 @@ class Runtime:
             while len(self._running) >= self._terms.concurrency:
                 self._freed.clear()
                 await self._freed.wait()
-            for lease in await self._acquired(self._terms.concurrency - len(self._running)):
+            leases = await self._acquired(self._terms.concurrency - len(self._running))
+            for lease in leases:
                 self._begin(lease)
+            if not leases:
+                # Perhaps nothing was to be done, and perhaps a condition is broken.
+                await self._standing.look()
 
     def _begin(self, lease: Lease) -> None:
         function = self._registrations[lease.activation.trigger_id].function

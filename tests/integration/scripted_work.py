@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from lavagna import Retry
 from lavagna.v1 import activations_pb2 as wire
 from lavagna.v1 import agents_pb2, entries_pb2, triggers_pb2
-from tests.integration.scripted_peer import Peer, scripted_peer
+from tests.integration.scripted_peer import Peer, Refusal, scripted_peer
 
 QUICK = Retry(attempts_max=4, first_seconds=0.001, most_seconds=0.002)
 HEADER = entries_pb2.ResponseHeader(epoch="e", revision=5)
@@ -25,6 +26,7 @@ async def welcoming_peer() -> AsyncGenerator[Peer]:
         welcome = agents_pb2.HelloResponse(header=HEADER)
         welcome.agent.name = "boards/main/agents/ada"
         each.script("Hello", welcome)
+        each.script("GetTrigger", Refusal(grpc.StatusCode.NOT_FOUND))
         each.script("SetTrigger", triggers_pb2.SetTriggerResponse())
         each.script("Heartbeat", beats("t1"))
         each.script("Complete", wire.CompleteResponse(header=HEADER, succeeded=True))

@@ -10,6 +10,7 @@ import pytest
 
 import lavagna
 from lavagna import Agent, Board, Work
+from lavagna.v1 import triggers_pb2
 from tests.integration.scripted_peer import AWAY, Hang, Peer, Refusal
 from tests.integration.scripted_work import NO_WORK, QUICK, beats, granted, welcoming_peer
 
@@ -242,3 +243,27 @@ async def test_a_fault_in_the_block_beside_an_agent_comes_out_as_it_is(
     with pytest.raises(ZeroDivisionError):
         async with Agent("ada").joined(board):
             raise ZeroDivisionError
+
+
+async def test_a_trigger_that_breaks_while_its_agent_waits_is_warned_of_once(
+    peer: Peer, board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = triggers_pb2.GetTriggerResponse()
+    broken.trigger.name = "boards/main/triggers/ada.build"
+    broken.trigger.statistics.last_error = "no such member: colour"
+    peer.script("GetTrigger", broken)
+    peer.script("Acquire", NO_WORK)
+    peer.script("Acquire", NO_WORK)
+    peer.script("Acquire", Hang)
+    ada = Agent("ada")
+
+    @ada.on("tasks/*")
+    async def build(_: Work) -> None:
+        return None
+
+    async with ada.joined(board):
+        await peer.until_asked("Acquire", 3)
+    warned = [each.getMessage() for each in caplog.records if each.name == "lavagna.standing"]
+    assert warned == [
+        "ada: the trigger ada.build could not be evaluated and did not fire: no such member: colour"
+    ]
