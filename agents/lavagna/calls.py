@@ -23,6 +23,7 @@ from lavagna.errors import Closed, TimedOut, Unavailable
 from lavagna.names import board_name
 from lavagna.retry import Retry
 from lavagna.statuses import error_of
+from lavagna.unreachable import telling
 from lavagna.v1.entries_pb2 import ResponseHeader
 
 _log = logging.getLogger(__name__)
@@ -150,15 +151,19 @@ class Caller:
         request: Request,
         request_id: str,
     ) -> Response:
-        for wait in self.retry.waits():
+        failure: Unavailable | None = None
+        for wait in (*self.retry.waits(), None):
             try:
                 return await self.once(method, request, request_id=request_id)
             except (Closed, TimedOut):
                 raise
             except Unavailable as away:
+                failure = telling(failure, away)
+                if wait is None:
+                    raise failure from None
                 _log.info("%s is asked again in %.2f s: %s", self.stubs.target, wait, away)
             await asyncio.sleep(wait)
-        return await self.once(method, request, request_id=request_id)
+        raise AssertionError("the last attempt is returned or raised")
 
 
 class Stream(Generic[Response]):

@@ -35,6 +35,7 @@ from lavagna.errors import (
     Violation,
 )
 from lavagna.times import seconds_of
+from lavagna.unreachable import explained
 from lavagna.v1 import errors_pb2 as wire
 
 _BY_REASON: dict[str, type[LavagnaError]] = {
@@ -84,7 +85,7 @@ def error_of(report: grpc.aio.AioRpcError, *, target: str) -> LavagnaError:
         details.reason = code.name
         if code is grpc.StatusCode.UNAVAILABLE:
             # No server said this, so it says nothing of what the user did or can do.
-            message = f"{target} cannot be reached; is `lavagna serve` running there? ({message})"
+            message = explained(target, message)
     return _built(family, message, details)
 
 

@@ -14,6 +14,7 @@ from lavagna.commits import Commit, State
 from lavagna.entries import space_of
 from lavagna.errors import Closed, SlowConsumer, Unavailable
 from lavagna.retry import PATIENT
+from lavagna.unreachable import telling
 from lavagna.v1 import watch_pb2 as wire
 
 Item = TypeVar("Item", bound=Commit | State)
@@ -47,6 +48,7 @@ class Watch(Generic[Item]):
         self._token = request.token
         self._given = 0
         self._failures = 0
+        self._gap: Exception | None = None
         self._begun = self._closed = False
 
     @property
@@ -120,7 +122,7 @@ class Watch(Generic[Item]):
         except (SlowConsumer, TimeoutError, Unavailable) as gap:
             await self._back_off(gap)
             return
-        self._begun, self._failures = True, 0
+        self._begun, self._failures, self._gap = True, 0, None
         space = space_of(message.space)
         try:
             self._ready.extend(self._chain.take(message))
@@ -152,9 +154,10 @@ class Watch(Generic[Item]):
         if self._closed:
             return
         retry = PATIENT if self._begun else self._caller.retry
+        self._gap = telling(self._gap, gap)
         if isinstance(gap, Closed) or self._failures + 1 >= retry.attempts_max:
             await self.aclose()
-            raise gap
+            raise self._gap
         _log.info("the watch of %s resumes: %s", self._caller.board, str(gap) or "it went silent")
         wait = retry.wait(self._failures)
         self._failures += 1

@@ -12,6 +12,7 @@ from google.rpc import error_details_pb2, status_pb2
 import lavagna
 from lavagna import LavagnaError
 from lavagna.statuses import error_of
+from lavagna.unreachable import telling
 from lavagna.v1 import entries_pb2, errors_pb2
 
 
@@ -152,6 +153,43 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do() -> None:
     error = error_of(report(CODE.UNAVAILABLE, message="refused"), target="localhost:7443")
     assert "localhost:7443 cannot be reached" in str(error)
     assert "lavagna serve" in str(error)
+
+
+CONNECTING = "failed to connect to all addresses; last error: "
+REFUSED = f"{CONNECTING}UNKNOWN: ipv6:%5B::1%5D:7443: Connection refused"
+UNTRUSTED = f"{CONNECTING}UNKNOWN: ipv4:127.0.0.1:7443: Tls handshake failed: CERTIFICATE_VERIFY_FAILED: self signed"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (REFUSED, "is `lavagna serve` running there?"),
+        (UNTRUSTED, "its certificate is not trusted"),
+        (f"{CONNECTING}Tls handshake failed: WRONG_VERSION_NUMBER", "does not speak TLS"),
+        (f"{CONNECTING}Tls handshake failed: BAD_SIGNATURE", "TLS does not come about"),
+        (f"{CONNECTING}Hostname Verification Check failed.", "is for another name"),
+        (f"{CONNECTING}UNAVAILABLE: ipv4:127.0.0.1:7443: Socket closed", "it may want TLS"),
+        ("Socket closed", "is `lavagna serve` running there?"),
+        ("errors resolving there:1: Domain name not found", "a target is HOST:PORT"),
+        ("something new", "is `lavagna serve` running there?"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_named_with_why(said: str, why: str) -> None:
+    message = str(error_of(report(CODE.UNAVAILABLE, message=said), target="localhost:7443"))
+    assert message.startswith("localhost:7443 cannot be reached")
+    assert why in message
+    assert said.removeprefix(CONNECTING) in message
+
+
+def test_that_nobody_listens_at_one_address_does_not_hide_what_happened_at_another() -> None:
+    untrusted, refused, closed = (
+        error_of(report(CODE.UNAVAILABLE, message=said), target="t")
+        for said in (UNTRUSTED, REFUSED, "Socket closed")
+    )
+    assert telling(None, untrusted) is untrusted
+    assert telling(untrusted, refused) is untrusted
+    assert telling(refused, untrusted) is untrusted
+    assert telling(closed, refused) is refused
 
 
 def test_the_message_in_full_is_taken_where_the_status_says_less() -> None:
