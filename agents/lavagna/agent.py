@@ -11,14 +11,28 @@ from typing import Literal, Self, TypeVar
 
 from lavagna.board import Board
 from lavagna.channel import Identity
+from lavagna.checks import (
+    INT32_MAX,
+    checked_choice,
+    checked_text,
+    checked_texts,
+    checked_type,
+    checked_whole,
+)
+from lavagna.clients.trigger_codec import trigger_message
 from lavagna.entries import ChangeType, Space
-from lavagna.registration import Function, Registration
+from lavagna.errors import Invalid
+from lavagna.registration import Function, Registration, checked_function
 from lavagna.runtime import Runtime, Terms
 from lavagna.tasks import ended, sharing_fate
+from lavagna.times import seconds
 from lavagna.triggers import Limits, Mode, Schedule, Source, Trigger
 from lavagna.views import View
 
 Decorated = TypeVar("Decorated", bound=Function)
+
+_MODES = {mode: mode for mode in (Mode.EDGE, Mode.EVERY)}
+_SPACES = {space: space for space in Space}
 
 
 class Agent:
@@ -38,11 +52,17 @@ class Agent:
         session: str | None = None,
         grace_seconds: float = 10.0,
     ) -> None:
-        if concurrency < 1:
-            raise ValueError(f"concurrency is {concurrency}; an agent works on at least 1 at once")
+        Identity(checked_text(name, field="name"), token)
+        if session is not None:
+            checked_text(session, field="session")
         self.name = name
         self._token, self._session = token, session
-        self._terms = Terms(name, tuple(teams), concurrency, grace_seconds)
+        self._terms = Terms(
+            name,
+            checked_texts(teams, field="teams"),
+            checked_whole(concurrency, field="concurrency", least=1, most=INT32_MAX),
+            seconds(grace_seconds, field="grace_seconds"),
+        )
         self._registrations: dict[str, Registration] = {}
         self._stop = asyncio.Event()
         self._is_joined = False
@@ -67,6 +87,10 @@ class Agent:
         `team` any of its members may do the work. `name` is the trigger's id; without it the id is
         the team's or else the agent's name, a dot, and the function's name. The other options are
         those of `Trigger`.
+
+        Raises:
+            Invalid: An option is not what it has to be.
+            TypeError: What is decorated is not a coroutine function.
         """
         sources = [
             Source(each, changes=changes) if isinstance(each, str) else each for each in patterns
@@ -76,10 +100,10 @@ class Agent:
             on=sources,
             reads=reads,
             when=when,
-            rating=str(rating),
-            mode=Mode(mode),
+            rating=_rating(rating),
+            mode=checked_choice(mode, _MODES, field="mode"),
             limits=limits or Limits(),
-            space=Space(space),
+            space=checked_choice(space, _SPACES, field="space"),
             team=team,
             own_writes=own_writes,
         )
@@ -99,18 +123,23 @@ class Agent:
         name: str = "",
         limits: Limits | None = None,
     ) -> Callable[[Decorated], Decorated]:
-        """Wakes the function once at a time, or at each time of a cron rule."""
+        """Wakes the function once at a time, or at each time of a cron rule.
+
+        Raises:
+            Invalid: An option is not what it has to be.
+            TypeError: What is decorated is not a coroutine function.
+        """
         if bool(cron) == (at is not None):
-            raise ValueError("give either a cron rule or a time")
+            raise Invalid.field("cron", "give either a cron rule or a time `at`")
         trigger = Trigger(
             id=name,
             reads=reads,
             when=when,
-            rating=str(rating),
+            rating=_rating(rating),
             mode=Mode.DUE,
             schedule=Schedule(at=at, cron=cron, time_zone=time_zone),
             limits=limits or Limits(),
-            space=Space(space),
+            space=checked_choice(space, _SPACES, field="space"),
             team=team,
         )
         return self._registering(trigger)
@@ -149,12 +178,14 @@ class Agent:
         self._stop.set()
 
     def _registering(self, trigger: Trigger) -> Callable[[Decorated], Decorated]:
+        trigger_message(trigger)  # what is wrong with it is told where it is written
+
         def register(function: Decorated) -> Decorated:
             default = f"{trigger.team or self.name}.{getattr(function, '__name__', 'function')}"
             named = replace(trigger, id=trigger.id or default)
             if named.id in self._registrations:
-                raise ValueError(f"{self.name} has a trigger {named.id} already; give one a `name`")
-            self._registrations[named.id] = Registration(named, function)
+                raise Invalid.field("name", f"{self.name} has a trigger {named.id} already")
+            self._registrations[named.id] = Registration(named, checked_function(function))
             return function
 
         return register
@@ -176,3 +207,8 @@ class Agent:
         finally:
             self._is_joined = False
             self._stop.clear()
+
+
+def _rating(rating: str | int) -> str:
+    checked_type(rating, (str, int), field="rating", expected="a CEL expression or a whole number")
+    return str(rating)

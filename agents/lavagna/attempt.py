@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from lavagna.activations import Lease
 from lavagna.errors import LavagnaError, LeaseLost
@@ -54,11 +54,22 @@ async def attempted(lease: Lease, function: Function, view: View, heartbeats: He
             await _failed(work, fault)
 
 
-async def _settled(work: Work, result: Mapping[str, Any] | None) -> None:
+def _mapping(result: object) -> Mapping[str, Any]:
+    if result is None:
+        return {}
+    if isinstance(result, Mapping):
+        return cast("Mapping[str, Any]", result)
+    raise TypeError(
+        "a function returns a mapping of keys to values, or nothing;"
+        f" this one returned {type(result).__name__}"
+    )
+
+
+async def _settled(work: Work, result: object) -> None:
     if work.lost.is_set():
         return
     if not work.settled:
-        await work.complete(result or {})
+        await work.complete(_mapping(result))
     elif result:
         _log.warning("%s: settled before; what was returned is lost", work.activation.id)
 

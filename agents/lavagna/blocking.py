@@ -11,12 +11,14 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from functools import wraps
+from inspect import iscoroutinefunction
 from types import TracebackType
 from typing import Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 
 from lavagna import board as asynchronous
 from lavagna import clients, connection
 from lavagna import watch as watching
+from lavagna.checks import refusal
 from lavagna.commits import Commit, State, Target
 from lavagna.entries import Space, Written
 from lavagna.loop_thread import LoopThread
@@ -202,11 +204,14 @@ class Board(_Facade[asynchronous.Board]):
 
         Raises:
             Conflict: Somebody was faster at every attempt.
+            Invalid: `change` is no function, or one that must be awaited.
         """
 
         def aside(value: Value) -> Awaitable[Value]:
             return asyncio.to_thread(change, value)
 
+        if iscoroutinefunction(change) or not callable(change):
+            raise refusal(change, field="change", expected="a plain function of the value")
         return _thread.wait(self.subject.update(key, aside, attempts=attempts))
 
     @overload

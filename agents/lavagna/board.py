@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal, overload
 
-from lavagna.changes import checked_count
 from lavagna.channel import Identity
+from lavagna.checks import checked_count, checked_flag, checked_text
 from lavagna.clients import Activations, Boards, Members, Regions, Triggers
 from lavagna.commits import Commit, State, Target, target_message
 from lavagna.entries import Space, Written
@@ -18,7 +18,7 @@ from lavagna.times import Seconds
 from lavagna.triggers import Evaluation
 from lavagna.updating import updated
 from lavagna.v1 import watch_pb2
-from lavagna.values import Value, checked_text
+from lavagna.values import Value
 from lavagna.views import View
 from lavagna.waiting import wait_until
 from lavagna.watch import Watch
@@ -61,7 +61,8 @@ class Board(Reads, Writes):
 
     def as_agent(self, name: str, *, token: str | None = None) -> Board:
         """The same board as another agent sees it, over the same connection."""
-        caller = self._view.caller.acting_as(Identity(name, token))
+        identity = Identity(checked_text(name, field="name"), token)
+        caller = self._view.caller.acting_as(identity)
         return Board(View(caller, self._view.space))
 
     async def update(
@@ -115,8 +116,8 @@ class Board(Reads, Writes):
         request = watch_pb2.WatchRequest(
             board=self._view.caller.board_name,
             targets=[target_message(each, space=self.space) for each in targets or ("",)],
-            token=checked_text(token or "", field="token"),
-            initial_state=initial_state,
+            token=checked_text("" if token is None else token, field="token"),
+            initial_state=checked_flag(initial_state, field="initial_state"),
         )
         if after is not None:
             request.after_revision = checked_count(after, field="after")
@@ -137,7 +138,7 @@ class Board(Reads, Writes):
 
         Raises:
             Invalid: The condition or a pattern is malformed.
-            TimeoutError: It did not hold in time.
+            NotInTime: It did not hold in time; this is a `TimeoutError` too.
         """
         return await wait_until(self, when, on=on, reads=reads, limit=timeout)
 

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lavagna.errors import Invalid
+from lavagna.checks import (
+    checked_count,
+    checked_flag,
+    checked_number,
+    checked_text,
+    checked_texts,
+    checked_type,
+)
 from lavagna.times import Seconds, duration
 from lavagna.v1 import entries_pb2 as wire
-from lavagna.values import Value, checked_text, encoded, json_text
+from lavagna.values import Value, encoded, json_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +85,14 @@ def change_message(change: Change, *, field: str = "change") -> wire.Change:
     Raises:
         Invalid: JSON cannot hold the value, or a part of the change is out of its range.
     """
-    key = change.prefix if isinstance(change, Append) else change.key
-    message = wire.Change(key=checked_text(key, field=f"{field}.key"))
+    checked_type(change, (Put, Patch, Append, Delete), field=field)
+    if isinstance(change, Append):
+        message = wire.Change(key=checked_text(change.prefix, field=f"{field}.prefix"))
+    else:
+        message = wire.Change(key=checked_text(change.key, field=f"{field}.key"))
     _set_operation(message, change, field=field)
     if isinstance(change, _Versioned):
-        message.overwrite = change.overwrite
+        message.overwrite = checked_flag(change.overwrite, field=f"{field}.overwrite")
         if change.expected_version is not None:
             message.expected_version = checked_count(
                 change.expected_version, field=f"{field}.expected_version"
@@ -105,20 +115,9 @@ def _set_operation(message: wire.Change, change: Change, *, field: str) -> None:
 
 
 def _set_labels(message: wire.Change, labels: _Labelled, *, field: str) -> None:
-    message.tags.extend(checked_text(tag, field=f"{field}.tags") for tag in labels.tags)
-    message.sources.extend(checked_text(each, field=f"{field}.sources") for each in labels.sources)
+    message.tags.extend(checked_texts(labels.tags, field=f"{field}.tags"))
+    message.sources.extend(checked_texts(labels.sources, field=f"{field}.sources"))
     if labels.confidence is not None:
-        message.confidence = labels.confidence
+        message.confidence = checked_number(labels.confidence, field=f"{field}.confidence")
     if labels.ttl is not None:
         message.ttl.CopyFrom(duration(labels.ttl, field=f"{field}.ttl"))
-
-
-def checked_count(number: int, *, field: str) -> int:
-    """The same number, once it is known that the wire can carry it.
-
-    Raises:
-        Invalid: The number is negative or needs more than 64 bits.
-    """
-    if not 0 <= number < 2**63:
-        raise Invalid.field(field, f"{number} is not a number from 0 to 2^63 - 1")
-    return number

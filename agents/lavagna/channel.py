@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import grpc
 import grpc.aio
 
+from lavagna.checks import checked_text, checked_type
 from lavagna.errors import Invalid
 from lavagna.v1.activations_pb2_grpc import ActivationsStub
 from lavagna.v1.agents_pb2_grpc import AgentsStub
@@ -66,6 +68,15 @@ class Tls:
     server_name: str | None = None
     """The name that the server's certificate must bear, when it is not the target's."""
 
+    def __post_init__(self) -> None:
+        for name in ("roots", "certificate", "key"):
+            checked_type(getattr(self, name), (bytes, NoneType), field=name, expected="PEM bytes")
+        if self.server_name is not None:
+            checked_text(self.server_name, field="server_name")
+        if (self.certificate is None) != (self.key is None):
+            missing = "key" if self.key is None else "certificate"
+            raise Invalid.field(missing, "a client's certificate and its key go together")
+
     @classmethod
     def from_files(
         cls,
@@ -75,13 +86,27 @@ class Tls:
         key: str | Path | None = None,
         server_name: str | None = None,
     ) -> Tls:
-        """The same from PEM files."""
+        """The same from PEM files.
+
+        Raises:
+            Invalid: A file cannot be read, or a certificate comes without its key.
+        """
         return cls(
-            roots=None if roots is None else Path(roots).read_bytes(),
-            certificate=None if certificate is None else Path(certificate).read_bytes(),
-            key=None if key is None else Path(key).read_bytes(),
+            roots=_content(roots, field="roots"),
+            certificate=_content(certificate, field="certificate"),
+            key=_content(key, field="key"),
             server_name=server_name,
         )
+
+
+def _content(path: str | Path | None, *, field: str) -> bytes | None:
+    if path is None:
+        return None
+    checked_type(path, (str, Path), field=field, expected="the path of a file")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise Invalid.field(field, f"cannot read {path}: {error.strerror}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +119,7 @@ class Identity:
 
     def __post_init__(self) -> None:
         for field, text in (("agent", self.agent), ("token", self.token or "")):
+            checked_text(text, field=field)
             if not (text.isascii() and text.isprintable()):
                 raise Invalid.field(field, "only printable ASCII characters can be sent")
 

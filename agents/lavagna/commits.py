@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lavagna.checks import checked_text, checked_type
 from lavagna.entries import (
     Cause,
     ChangeType,
@@ -14,14 +15,13 @@ from lavagna.entries import (
     Kind,
     Space,
     cause_of,
-    change_number,
+    change_numbers,
     entry_of,
-    kind_number,
+    kind_numbers,
     space_number,
 )
 from lavagna.times import time_of
 from lavagna.v1 import watch_pb2 as wire
-from lavagna.values import checked_text
 
 
 class Occasion(StrEnum):
@@ -117,13 +117,14 @@ def target_message(target: str | Target, *, space: Space) -> wire.WatchTarget:
     """The target as the wire has it, in this space unless it names another.
 
     Raises:
-        Invalid: The pattern is not Unicode text.
+        Invalid: It is no target, or a part of it is none.
     """
+    checked_type(target, (str, Target), field="targets")
     if isinstance(target, str):
         target = Target(target)
     return wire.WatchTarget(
-        space=space_number(target.space or space),
+        space=space_number(target.space or space, field="targets.space"),
         pattern=checked_text(target.pattern, field="targets.pattern"),
-        kinds=[kind_number(kind) for kind in target.kinds],
-        change_types=[change_number(change) for change in target.changes],
+        kinds=kind_numbers(target.kinds, field="targets.kinds"),
+        change_types=change_numbers(target.changes, field="targets.changes"),
     )

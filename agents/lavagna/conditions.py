@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lavagna.changes import checked_count
+from lavagna.checks import checked_count, checked_text, checked_type
 from lavagna.v1 import entries_pb2 as wire
-from lavagna.values import Value, checked_text, encoded
+from lavagna.values import Value, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ def condition_message(condition: Condition, *, field: str = "condition") -> wire
     Raises:
         Invalid: JSON cannot hold the value, or a number is out of its range.
     """
+    kinds = (VersionIs, Exists, Absent, ValueIs, UnchangedSince)
+    checked_type(condition, kinds, field=field)
     message = wire.Condition(key=checked_text(condition.key, field=f"{field}.key"))
     match condition:
         case VersionIs(version=version):

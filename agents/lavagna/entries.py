@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from lavagna.checks import checked_choice, checked_several
 from lavagna.names import last_part
 from lavagna.times import optional_time, time_of
 from lavagna.v1 import entries_pb2 as wire
@@ -158,9 +160,13 @@ class Difference:
     """A unified diff of lines, for people; empty for bytes."""
 
 
-def space_number(space: Space) -> wire.Space.ValueType:
-    """The space as the wire has it."""
-    return _SPACES[space]
+def space_number(space: Space, *, field: str = "space") -> wire.Space.ValueType:
+    """The space as the wire has it.
+
+    Raises:
+        Invalid: It is none.
+    """
+    return checked_choice(space, _SPACES, field=field)
 
 
 def space_of(number: wire.Space.ValueType) -> Space:
@@ -168,9 +174,14 @@ def space_of(number: wire.Space.ValueType) -> Space:
     return Space.PRIVATE if number == wire.SPACE_PRIVATE else Space.SHARED
 
 
-def kind_number(kind: Kind) -> wire.Kind.ValueType:
-    """The kind as the wire has it."""
-    return _KINDS[kind]
+def kind_numbers(kinds: Sequence[Kind], *, field: str) -> list[wire.Kind.ValueType]:
+    """The kinds as the wire has them.
+
+    Raises:
+        Invalid: One of them is none, or is unknown.
+    """
+    several = checked_several(kinds, field=field)
+    return [checked_choice(kind, _KINDS, field=field) for kind in several]
 
 
 def kind_of(number: wire.Kind.ValueType) -> Kind:
@@ -184,9 +195,14 @@ def change_type_of(number: wire.ChangeType.ValueType) -> ChangeType:
     return _CHANGE_TYPE_OF.get(number, ChangeType.UNKNOWN)
 
 
-def change_number(change: ChangeType) -> wire.ChangeType.ValueType:
-    """The type of change as the wire has it."""
-    return _CHANGE_TYPES[change]
+def change_numbers(changes: Sequence[ChangeType], *, field: str) -> list[wire.ChangeType.ValueType]:
+    """The types of change as the wire has them.
+
+    Raises:
+        Invalid: One of them is none, or is unknown.
+    """
+    several = checked_several(changes, field=field)
+    return [checked_choice(change, _CHANGE_TYPES, field=field) for change in several]
 
 
 def entry_of(message: wire.Entry) -> Entry:

@@ -2,7 +2,7 @@
 
 Everything that the SDK raises for the board's sake is a `LavagnaError`; no type of gRPC leaves it.
 A family says what to do next: `NotFound` and `Conflict` look again, `Refused` and `Invalid` change
-something, `Exhausted` wait, `Unavailable` try later.
+something, `Exhausted` and `NotInTime` wait, `Unavailable` try later.
 """
 
 from __future__ import annotations
@@ -228,6 +228,12 @@ class Closed(Unavailable):
     """The connection was closed on this side."""
 
     default_reason = "CLOSED"
+
+
+class NotInTime(LavagnaError, TimeoutError):
+    """What was waited for did not come about in the time that the wait was given."""
+
+    default_reason = "TIMED_OUT"
 
 
 class BrokenChain(LavagnaError):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from lavagna.chain import joined
-from lavagna.changes import checked_count
+from lavagna.checks import checked_count, checked_flag, checked_text, checked_texts
 from lavagna.commits import Exported, commit_of
 from lavagna.entries import Difference, Entry, difference_of, entry_of
 from lavagna.errors import NotFound
 from lavagna.paging import pages
 from lavagna.v1 import boards_pb2, entries_pb2, watch_pb2
-from lavagna.values import checked_text
 from lavagna.views import View
 
 
@@ -56,7 +55,7 @@ class Reads:
         request = entries_pb2.BatchGetRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
-            keys=[checked_text(key, field="keys") for key in keys],
+            keys=checked_texts(keys, field="keys"),
         )
         answer = await self._view.read(self._view.caller.stubs.entries.BatchGet, request, at=at)
         entries = {message.key: entry_of(message) for message in answer.entries}
@@ -80,8 +79,8 @@ class Reads:
             board=self._view.caller.board_name,
             space=self._view.space_number,
             pattern=checked_text(pattern, field="pattern"),
-            tags=[checked_text(tag, field="tags") for tag in tags],
-            keys_only=keys_only,
+            tags=checked_texts(tags, field="tags"),
+            keys_only=checked_flag(keys_only, field="keys_only"),
         )
 
         async def fetch(request: entries_pb2.ListRequest) -> entries_pb2.ListResponse:

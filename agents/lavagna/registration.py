@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +16,23 @@ Function: TypeAlias = Callable[[Work], Awaitable[Mapping[str, Any] | None]]
 Returning a mapping completes with it, returning nothing completes without a write, and raising
 fails the attempt.
 """
+
+
+def checked_function(function: Function) -> Function:
+    """The same function, once it is known that calling it gives something to await.
+
+    Raises:
+        TypeError: It is no coroutine function, so each of its attempts would fail.
+    """
+    called = inspect.unwrap(function)
+    calls = (called, getattr(called, "__call__", None))  # noqa: B004 - looked at, not called
+    if not any(inspect.iscoroutinefunction(each) for each in calls):
+        name = getattr(function, "__name__", None) or repr(function)
+        raise TypeError(
+            f"{name} is not a coroutine function; write `async def {name}(work)`,"
+            " and give what blocks to `asyncio.to_thread`"
+        )
+    return function
 
 
 @dataclass(frozen=True, slots=True)

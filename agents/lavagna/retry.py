@@ -6,6 +6,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lavagna.checks import INT32_MAX, checked_whole
+from lavagna.times import seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -21,6 +24,11 @@ class Retry:
     """The longest wait before the second attempt."""
     most_seconds: float = 3.0
     """The longest wait before any attempt."""
+
+    def __post_init__(self) -> None:
+        checked_whole(self.attempts_max, field="attempts_max", least=1, most=INT32_MAX)
+        for field in ("first_seconds", "most_seconds"):
+            seconds(getattr(self, field), field=field)
 
     def waits(self) -> Iterator[float]:
         """One wait in seconds before each further attempt."""

@@ -6,7 +6,6 @@ seconds.
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from lavagna.checks import checked_number, checked_type
 from lavagna.errors import Invalid
 
 Seconds: TypeAlias = float | timedelta
@@ -23,20 +23,27 @@ _SECONDS_MAX = 315_576_000_000
 """What a `google.protobuf.Duration` can hold: about 10,000 years."""
 
 
-def seconds(length: Seconds) -> float:
-    """The length in seconds."""
-    return length.total_seconds() if isinstance(length, timedelta) else float(length)
+def seconds(length: Seconds, *, field: str) -> float:
+    """The length in seconds.
+
+    Raises:
+        Invalid: It is no length of time, negative, or longer than the wire can say.
+    """
+    if isinstance(length, timedelta):
+        length = length.total_seconds()
+    count = checked_number(length, field=field)
+    if not 0 <= count <= _SECONDS_MAX:
+        raise Invalid.field(field, f"{count} is not a length of time from 0 to {_SECONDS_MAX} s")
+    return count
 
 
 def duration(length: Seconds, *, field: str) -> Duration:
     """The length as the wire has it.
 
     Raises:
-        Invalid: The length is negative, not a number, or longer than the wire can say.
+        Invalid: It is no length of time, negative, or longer than the wire can say.
     """
-    count = seconds(length)
-    if not (math.isfinite(count) and 0 <= count <= _SECONDS_MAX):
-        raise Invalid.field(field, f"{count} is not a length of time from 0 to {_SECONDS_MAX} s")
+    count = seconds(length, field=field)
     whole = int(count)
     nanos = round((count - whole) * 1e9)
     return Duration(seconds=whole + nanos // 10**9, nanos=nanos % 10**9)
@@ -51,8 +58,9 @@ def timestamp(time: datetime, *, field: str) -> Timestamp:
     """The time as the wire has it.
 
     Raises:
-        Invalid: The time has no zone, so that nobody can know when it is.
+        Invalid: It is no time, or has no zone, so that nobody can know when it is.
     """
+    checked_type(time, datetime, field=field)
     if time.tzinfo is None:
         raise Invalid.field(field, f"{time} has no time zone; say `.replace(tzinfo=...)`")
     message = Timestamp()

@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING
 
 from lavagna.changes import Put
+from lavagna.checks import INT32_MAX, checked_whole, refusal
 from lavagna.conditions import Absent
 from lavagna.entries import Entry, Written
 from lavagna.errors import Conflict
@@ -26,7 +27,11 @@ async def updated(
 
     Raises:
         Conflict: Somebody was faster at every attempt.
+        Invalid: `change` is no function, or `attempts` no number from 1.
     """
+    if not callable(change):
+        raise refusal(change, field="change", expected="a function of the value")
+    checked_whole(attempts, field="attempts", least=1, most=INT32_MAX)
     for wait in replace(CONTENDED, attempts_max=attempts).waits():
         try:
             return await _written(board, key, await board.find(key), change)

@@ -7,9 +7,11 @@ A `str` travels as text and `bytes` as data, untouched; everything else travels 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+from lavagna.checks import checked_text
 from lavagna.errors import Invalid
 from lavagna.v1 import entries_pb2
 
@@ -62,17 +64,23 @@ def json_text(value: Value, *, field: str) -> str:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as unfit:
         raise Invalid.field(field, f"JSON cannot hold it: {unfit}") from unfit
+    # Only now it is known that the value does not hold itself.
+    if kind := _kind_of_odd_key(value):
+        raise Invalid.field(field, f"JSON cannot hold it: keys must be text, not {kind}")
     return checked_text(text, field=field)
 
 
-def checked_text(text: str, *, field: str) -> str:
-    """The same text, once it is known that the wire can carry it.
-
-    Raises:
-        Invalid: The text holds a lone surrogate.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as unfit:
-        raise Invalid.field(field, f"not Unicode text: {unfit.reason}") from unfit
-    return text
+def _kind_of_odd_key(value: Value) -> str:
+    """The type of a key that JSON would hold as another one, since it knows text alone."""
+    left: list[Any] = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            members = cast("Mapping[Any, Any]", each)
+            odd = [key for key in members if not isinstance(key, str)]
+            if odd:
+                return type(odd[0]).__name__
+            left.extend(members.values())
+        elif isinstance(each, list | tuple):
+            left.extend(cast("Sequence[Any]", each))
+    return ""

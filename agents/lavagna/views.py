@@ -8,8 +8,9 @@ from typing import Protocol, TypeVar
 import grpc.aio
 
 from lavagna.calls import Caller
+from lavagna.checks import checked_revision
 from lavagna.entries import Entry, Space, space_number
-from lavagna.errors import FutureRevision, Invalid
+from lavagna.errors import FutureRevision
 from lavagna.v1.boards_pb2 import GetBoardRequest
 from lavagna.v1.entries_pb2 import ResponseHeader
 from lavagna.v1.entries_pb2 import Space as WireSpace
@@ -106,14 +107,3 @@ class View:
         answer = await self.caller.ask(self.caller.stubs.boards.GetBoard, request)
         self.caller.note(Space.SHARED, answer.header)
         return answer.header.epoch != before
-
-
-def checked_revision(revision: int, *, field: str) -> int:
-    """The same revision, once it is known to be one.
-
-    Raises:
-        Invalid: Revisions run from 1.
-    """
-    if not 1 <= revision < 2**63:
-        raise Invalid.field(field, f"{revision} is not a revision; they run from 1")
-    return revision

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lavagna.checks import checked_text, checked_texts
 from lavagna.commits import Commit
-from lavagna.errors import Compacted
+from lavagna.errors import Compacted, NotInTime
 from lavagna.times import Seconds, seconds
 from lavagna.triggers import Evaluation, Trial, Trigger, Verdict
 
@@ -28,16 +29,21 @@ async def wait_until(
     """What made the condition hold, now or at the first later revision at which it does.
 
     Raises:
-        TimeoutError: It did not hold in time; says why not, as of the last look.
+        NotInTime: It did not hold in time; says why not, as of the last look.
     """
-    looks = _Looks(board, when, on, tuple(reads))
-    limit_seconds = None if limit is None else seconds(limit)
+    looks = _Looks(
+        board,
+        checked_text(when, field="when"),
+        checked_text(on, field="on"),
+        checked_texts(reads, field="reads"),
+    )
+    limit_seconds = None if limit is None else seconds(limit, field="timeout")
     try:
         async with asyncio.timeout(limit_seconds):
             return await _found(looks)
     except TimeoutError:
         why_not = f"the condition did not hold within {limit_seconds} s{looks.why_not}"
-        raise TimeoutError(why_not) from None
+        raise NotInTime(why_not) from None
 
 
 async def _found(looks: _Looks) -> Evaluation:
@@ -61,7 +67,7 @@ class _Looks:
     board: Board
     when: str
     on: str
-    reads: tuple[str, ...]
+    reads: Sequence[str]
     why_not: str = ""
     """Why it did not hold when it was last looked at, as the end of a sentence."""
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from lavagna.changes import Append, Change, Delete, Patch, Put, change_message, checked_count
+from lavagna.changes import Append, Change, Delete, Patch, Put, change_message
+from lavagna.checks import checked_count, checked_flag, checked_several, checked_text
 from lavagna.conditions import Condition, condition_message
 from lavagna.entries import Committed, Written, failed_of, written_of
 from lavagna.times import Seconds
 from lavagna.v1 import boards_pb2, entries_pb2
-from lavagna.values import Value, checked_text
+from lavagna.values import Value
 from lavagna.views import View
 
 
@@ -136,7 +137,7 @@ class Writes:
         request = entries_pb2.CommitRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
-            request_id=request_id,
+            request_id=checked_text(request_id, field="request_id"),
             activation_token=self._view.activation_token,
             conditions=condition_messages(conditions),
             changes=change_messages(changes),
@@ -168,7 +169,7 @@ class Writes:
             activation_token=self._view.activation_token,
             key=checked_text(key, field="key"),
             version=checked_count(version, field="version"),
-            overwrite=overwrite,
+            overwrite=checked_flag(overwrite, field="overwrite"),
         )
         if expected_version is not None:
             request.expected_version = checked_count(expected_version, field="expected_version")
@@ -225,11 +226,11 @@ def change_messages(
     changes: Sequence[Change], *, field: str = "changes"
 ) -> list[entries_pb2.Change]:
     """The changes as the wire has them; an error names the one at fault."""
-    return [change_message(each, field=f"{field}[{at}]") for at, each in enumerate(changes)]
+    several = checked_several(changes, field=field)
+    return [change_message(each, field=f"{field}[{at}]") for at, each in enumerate(several)]
 
 
 def condition_messages(conditions: Sequence[Condition]) -> list[entries_pb2.Condition]:
     """The conditions as the wire has them; an error names the one at fault."""
-    return [
-        condition_message(each, field=f"conditions[{at}]") for at, each in enumerate(conditions)
-    ]
+    several = checked_several(conditions, field="conditions")
+    return [condition_message(each, field=f"conditions[{at}]") for at, each in enumerate(several)]

@@ -6,10 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lavagna import ActivationState, Agent, Board, ChangeType, Put, Work, testing
+from lavagna import (
+    ActivationState,
+    Agent,
+    Board,
+    ChangeType,
+    Invalid,
+    Limits,
+    Put,
+    Work,
+    testing,
+)
 from lavagna.testing import LocalServer
 from tests.integration.agenda_looks import settled
 
@@ -242,12 +253,75 @@ def test_two_functions_of_one_name_need_names_of_their_own() -> None:
 
     builder.on("a")(build)
     builder.on("b", name="other")(build)
-    with pytest.raises(ValueError, match=r"a trigger builder\.build already"):
+    with pytest.raises(Invalid, match=r"name: builder has a trigger builder\.build already"):
         builder.on("c")(build)
 
 
 def test_a_time_needs_exactly_one_rule() -> None:
-    with pytest.raises(ValueError, match="either a cron rule or a time"):
+    with pytest.raises(Invalid, match="either a cron rule or a time"):
         Agent("a").due()
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(Invalid, match="concurrency: 0 is not a whole number from 1"):
         Agent("a", concurrency=0)
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the agent runtime warned of."""
+    return [each.getMessage() for each in caplog.records if each.name == "lavagna.standing"]
+
+
+async def test_another_definition_of_a_trigger_is_replaced_with_a_warning(
+    board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def build(_: Work) -> None:
+        return None
+
+    for when, rating in (("true", 1), ("true", 1), ("entry.value.ready", 2)):
+        builder = Agent("builder")
+        builder.on("tasks/*", when=when, rating=rating)(build)
+        async with builder.joined(board):
+            pass
+    (warning,) = warnings(caplog)
+    assert warning.startswith(
+        "builder replaces another definition of the trigger builder.build, which builder had set;"
+        " `when`, `rating` differ"
+    )
+    assert (await board.triggers.get("builder.build")).when == "entry.value.ready"
+
+
+async def test_a_condition_that_could_not_be_evaluated_is_warned_of(
+    board: Board, caplog: pytest.LogCaptureFixture
+) -> None:
+    builder = Agent("builder")
+
+    @builder.on("tasks/*", when="entry.value.colour == 'red'")
+    async def build(_: Work) -> None:
+        return None
+
+    async with builder.joined(board):
+        await board.put("tasks/1", {"status": "ready"})
+    assert warnings(caplog) == []
+    async with builder.joined(board):
+        pass
+    (warning,) = warnings(caplog)
+    assert warning.startswith(
+        "builder: the trigger builder.build could not be evaluated and did not fire: "
+    )
+    assert "colour" in warning
+
+
+async def test_what_is_returned_and_is_no_mapping_fails_the_attempt_and_says_so(
+    board: Board,
+) -> None:
+    builder = Agent("builder")
+
+    @builder.on("tasks/*", limits=Limits(attempts_max=1))
+    async def build(_: Work) -> Any:
+        return "done"
+
+    async with builder.joined(board):
+        await board.put("tasks/1", "ready")
+        (dead,) = await settled(board, state=ActivationState.DEAD, count=1)
+    assert dead.reason == (
+        "TypeError: a function returns a mapping of keys to values, or nothing;"
+        " this one returned str"
+    )

@@ -127,7 +127,7 @@ async def test_a_read_at_a_revision_asks_for_no_other(peer: Peer, board: Board) 
     await board.get("k", at=3)
     (request,) = peer.requests["Get"]
     assert (request.at_revision, request.min_revision) == (3, 0)
-    with pytest.raises(lavagna.Invalid, match="at: 0 is not a revision"):
+    with pytest.raises(lavagna.Invalid, match="at: 0 is not a whole number from 1"):
         await board.get("k", at=0)
 
 

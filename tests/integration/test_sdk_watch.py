@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 import lavagna
-from lavagna import Board, ChangeType, Commit, Put, Space, State, Target, Verdict, Watch, testing
+from lavagna import (
+    Board,
+    ChangeType,
+    Commit,
+    LavagnaError,
+    NotInTime,
+    Put,
+    Space,
+    State,
+    Target,
+    Verdict,
+    Watch,
+    testing,
+)
 from lavagna.testing import LocalServer
 
 
@@ -243,13 +256,15 @@ async def test_a_wait_finds_what_holds_already_among_very_many(board: Board) -> 
 
 async def test_a_wait_is_bounded_by_its_timeout(board: Board) -> None:
     await board.put("k", 0)
-    with pytest.raises(TimeoutError, match=r"did not hold within 0\.05 s$"):
+    with pytest.raises(NotInTime, match=r"did not hold within 0\.05 s$") as late:
         await board.wait("entry.value == 1", on="k", timeout=0.05)
+    assert isinstance(late.value, TimeoutError)
+    assert isinstance(late.value, LavagnaError)
 
 
 async def test_a_wait_in_vain_says_what_could_not_be_evaluated(board: Board) -> None:
     await board.put("k", {"status": "x"})
-    with pytest.raises(TimeoutError, match=r"could not be evaluated: .*colour"):
+    with pytest.raises(NotInTime, match=r"could not be evaluated: .*colour"):
         await board.wait("entry.value.colour == 'red'", on="k", timeout=0.05)
 
 

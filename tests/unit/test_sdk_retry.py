@@ -61,7 +61,7 @@ def test_a_name_that_cannot_be_sent_is_refused_before_it_is(name: str) -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    shown = f"{Identity('ada', 's3cret')!r} {Tls(key=b's3cret')!r}"
+    shown = f"{Identity('ada', 's3cret')!r} {Tls(certificate=b'c', key=b's3cret')!r}"
     assert "s3cret" not in shown
 
 

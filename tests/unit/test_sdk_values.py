@@ -129,7 +129,7 @@ def test_each_change_names_its_operation(change: Change, operation: str) -> None
         (Put("k", 1, expected_version=2**63), "change.expected_version"),
         (Put("k", 1, ttl=-1), "change.ttl"),
         (Put("k", 1, ttl=float("nan")), "change.ttl"),
-        (Put("k", 1, tags=["\udc00"]), "change.tags"),
+        (Put("k", 1, tags=["\udc00"]), "change.tags[0]"),
         (Patch("k", {"a": float("inf")}), "change.merge"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lavagna.activations import Activation, ActivationState, Beat, Lease
+from lavagna.checks import checked_choice
 from lavagna.entries import entry_of, space_of
 from lavagna.names import last_part
 from lavagna.times import optional_time, seconds_of, time_of
@@ -23,8 +24,12 @@ _STATE_OF = {number: state for state, number in _STATES.items()}
 
 
 def state_number(state: ActivationState) -> wire.ActivationState.ValueType:
-    """The state as the wire has it."""
-    return _STATES[state]
+    """The state as the wire has it.
+
+    Raises:
+        Invalid: It is none, or is unknown.
+    """
+    return checked_choice(state, _STATES, field="states")
 
 
 def activation_of(message: wire.Activation) -> Activation:

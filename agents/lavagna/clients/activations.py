@@ -7,7 +7,15 @@ from datetime import datetime
 
 from lavagna.activations import Activation, ActivationState, Beat, Lease
 from lavagna.calls import Caller
-from lavagna.changes import Change, checked_count
+from lavagna.changes import Change
+from lavagna.checks import (
+    INT32_MAX,
+    checked_count,
+    checked_flag,
+    checked_several,
+    checked_text,
+    checked_texts,
+)
 from lavagna.clients.activation_codec import activation_of, beat_of, lease_of, state_number
 from lavagna.conditions import Condition
 from lavagna.entries import Committed, Space, space_number
@@ -15,7 +23,6 @@ from lavagna.names import child_name
 from lavagna.paging import pages
 from lavagna.times import Seconds, duration, timestamp
 from lavagna.v1 import activations_pb2 as wire
-from lavagna.values import checked_text
 from lavagna.writes import change_messages, committed_of, condition_messages
 
 
@@ -40,7 +47,9 @@ class Activations:
 
     async def heartbeat(self, tokens: Sequence[str]) -> tuple[Beat, ...]:
         """Extends leases, at most 100; one answer per token, in order."""
-        request = wire.HeartbeatRequest(board=self._caller.board_name, tokens=tokens)
+        request = wire.HeartbeatRequest(
+            board=self._caller.board_name, tokens=checked_texts(tokens, field="tokens")
+        )
         answer = await self._caller.ask(self._stub.Heartbeat, request)
         self._caller.note(Space.SHARED, answer.header)
         return tuple(beat_of(message) for message in answer.results)
@@ -63,9 +72,10 @@ class Activations:
                 otherwise-changes; the lease goes on.
             LeaseLost: The token is stale.
         """
+        space_number(space)
         request = wire.CompleteRequest(
             board=self._caller.board_name,
-            activation_token=token,
+            activation_token=checked_text(token, field="token"),
             conditions=condition_messages(conditions),
             changes=change_messages(changes),
             else_changes=change_messages(otherwise, field="otherwise"),
@@ -80,9 +90,9 @@ class Activations:
         """Gives up an attempt; the activation waits for its backoff, or becomes a dead letter."""
         request = wire.FailRequest(
             board=self._caller.board_name,
-            activation_token=token,
+            activation_token=checked_text(token, field="token"),
             reason=checked_text(reason, field="reason"),
-            final=final,
+            final=checked_flag(final, field="final"),
         )
         if retry_after is not None:
             request.retry_after.CopyFrom(duration(retry_after, field="retry_after"))
@@ -92,8 +102,8 @@ class Activations:
     async def release(self, *, token: str = "", activation_id: str = "") -> Activation:
         """Gives a lease back without counting an attempt, or ends a hold by the activation's id."""
         request = wire.ReleaseRequest(board=self._caller.board_name)
-        if token:
-            request.activation_token = token
+        if token != "":
+            request.activation_token = checked_text(token, field="token")
         else:
             request.name = self._name(activation_id)
         answer = await self._caller.mutate(self._stub.Release, request)
@@ -132,7 +142,7 @@ class Activations:
         request = wire.ListActivationsRequest(
             board=self._caller.board_name,
             space=space_number(space),
-            states=[state_number(state) for state in states],
+            states=[state_number(each) for each in checked_several(states, field="states")],
             trigger_id=checked_text(trigger_id, field="trigger_id"),
         )
 
@@ -150,8 +160,8 @@ class Activations:
         return activation_of(answer.activation)
 
     def _name(self, activation_id: str) -> str:
-        name = child_name(self._caller.board, "activations", activation_id)
-        return checked_text(name, field="activation_id")
+        checked_text(activation_id, field="activation_id")
+        return child_name(self._caller.board, "activations", activation_id)
 
 
 def acquire_request(
@@ -164,7 +174,7 @@ def acquire_request(
     """
     return wire.AcquireRequest(
         board=caller.board_name,
-        count_max=checked_count(count, field="count"),
+        count_max=checked_count(count, field="count", most=INT32_MAX),
         wait=duration(wait, field="wait"),
-        trigger_ids=trigger_ids,
+        trigger_ids=checked_texts(trigger_ids, field="trigger_ids"),
     )

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 
 from lavagna.boards import BoardSettings
 from lavagna.calls import Caller
-from lavagna.changes import checked_count
+from lavagna.checks import INT32_MAX, INT64_MAX, checked_count, checked_text, checked_whole
 from lavagna.names import board_name, last_part
 from lavagna.paging import pages
 from lavagna.times import time_of
 from lavagna.v1 import boards_pb2 as wire
-from lavagna.values import checked_text
 
 
 class Boards:
@@ -36,8 +35,8 @@ class Boards:
         """
         board = wire.Board(
             display_name=checked_text(display_name, field="display_name"),
-            cascade_max=cascade_max,
-            rating_min=rating_min,
+            cascade_max=_cascade_max(cascade_max),
+            rating_min=None if rating_min is None else _rating_min(rating_min),
         )
         request = wire.CreateBoardRequest(
             board_id=checked_text(board_id, field="board_id"), board=board
@@ -82,10 +81,10 @@ class Boards:
             request.board.display_name = checked_text(display_name, field="display_name")
             request.update_mask.paths.append("display_name")
         if cascade_max is not None:
-            request.board.cascade_max = cascade_max
+            request.board.cascade_max = _cascade_max(cascade_max)
             request.update_mask.paths.append("cascade_max")
         if rating_min is not None:
-            request.board.rating_min = rating_min
+            request.board.rating_min = _rating_min(rating_min)
             request.update_mask.paths.append("rating_min")
         answer = await self._caller.mutate(self._stub.UpdateBoard, request)
         return settings_of(answer.board)
@@ -97,7 +96,15 @@ class Boards:
 
 
 def _name(board_id: str) -> str:
-    return checked_text(board_name(board_id), field="board_id")
+    return board_name(checked_text(board_id, field="board_id"))
+
+
+def _cascade_max(count: int) -> int:
+    return checked_count(count, field="cascade_max", most=INT32_MAX)
+
+
+def _rating_min(rating: int) -> int:
+    return checked_whole(rating, field="rating_min", least=-INT64_MAX, most=INT64_MAX)
 
 
 def settings_of(message: wire.Board) -> BoardSettings:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from lavagna.calls import Caller
+from lavagna.checks import checked_choice, checked_flag, checked_text, checked_texts
 from lavagna.entries import Space
 from lavagna.members import Member, Registered, Role, Welcome
 from lavagna.names import board_name, child_name, last_part
 from lavagna.paging import pages
 from lavagna.times import optional_time, seconds_of
 from lavagna.v1 import agents_pb2 as wire
-from lavagna.values import checked_text
 
 _ROLES = {
     Role.OBSERVER: wire.ROLE_OBSERVER,
@@ -47,8 +47,8 @@ class Members:
         request = wire.RegisterAgentRequest(
             board=board_name(self._board(whole_server=whole_server)),
             agent_id=checked_text(agent_id, field="agent_id"),
-            role=_ROLES[role],
-            teams=[checked_text(team, field="teams") for team in teams],
+            role=checked_choice(role, _ROLES, field="role"),
+            teams=checked_texts(teams, field="teams"),
         )
         answer = await self._caller.mutate(self._stub.RegisterAgent, request)
         return Registered(member_of(answer.agent), answer.token)
@@ -86,8 +86,8 @@ class Members:
         """Says who calls and in which teams, and learns what the caller may do."""
         request = wire.HelloRequest(
             board=self._caller.board_name,
-            session=checked_text(session or self._caller.session, field="session"),
-            teams=[checked_text(team, field="teams") for team in teams],
+            session=checked_text(session, field="session") or self._caller.session,
+            teams=checked_texts(teams, field="teams"),
         )
         answer = await self._caller.ask(self._stub.Hello, request)
         self._caller.note(Space.SHARED, answer.header)
@@ -102,11 +102,12 @@ class Members:
         )
 
     def _board(self, *, whole_server: bool) -> str:
+        whole_server = checked_flag(whole_server, field="whole_server")
         return _WHOLE_SERVER if whole_server else self._caller.board
 
     def _name(self, agent_id: str, *, whole_server: bool) -> str:
-        name = child_name(self._board(whole_server=whole_server), "agents", agent_id)
-        return checked_text(name, field="agent_id")
+        checked_text(agent_id, field="agent_id")
+        return child_name(self._board(whole_server=whole_server), "agents", agent_id)
 
 
 def member_of(message: wire.Agent) -> Member:

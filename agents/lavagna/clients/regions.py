@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 
 from lavagna.calls import Caller
-from lavagna.changes import checked_count
+from lavagna.checks import (
+    INT32_MAX,
+    checked_choice,
+    checked_count,
+    checked_text,
+    checked_texts,
+    checked_type,
+)
 from lavagna.names import child_name
 from lavagna.regions import Policy, Region, Retention
 from lavagna.times import duration, seconds_of
 from lavagna.v1 import boards_pb2 as wire
-from lavagna.values import checked_text, json_text
+from lavagna.values import json_text
 
 _POLICIES = {Policy.GUARDED: wire.POLICY_GUARDED, Policy.LATEST: wire.POLICY_LATEST}
 _POLICY_OF = {
@@ -58,25 +65,36 @@ class Regions:
         await self._caller.mutate(self._stub.DeleteRegion, request)
 
     def _name(self, path: str) -> str:
-        return checked_text(child_name(self._caller.board, "regions", path), field="path")
+        return child_name(self._caller.board, "regions", checked_text(path, field="path"))
 
 
 def _region_message(region: Region) -> wire.Region:
+    checked_type(region, Region, field="region")
     message = wire.Region(
         path=checked_text(region.path, field="region.path"),
         owner=checked_text(region.owner, field="region.owner"),
-        readers=[checked_text(reader, field="region.readers") for reader in region.readers],
-        writers=[checked_text(writer, field="region.writers") for writer in region.writers],
-        policy=_POLICIES[region.policy],
+        readers=checked_texts(region.readers, field="region.readers"),
+        writers=checked_texts(region.writers, field="region.writers"),
+        policy=checked_choice(region.policy, _POLICIES, field="region.policy"),
         version=checked_count(region.version, field="region.version"),
     )
     if region.schema is not None:
         message.schema_json = json_text(region.schema, field="region.schema")
     if region.retention is not None:
-        message.retention.versions_max = region.retention.versions_max
-        if region.retention.age_seconds is not None:
-            age = duration(region.retention.age_seconds, field="region.retention.age_seconds")
-            message.retention.age.CopyFrom(age)
+        message.retention.CopyFrom(_retention_message(region.retention))
+    return message
+
+
+def _retention_message(retention: Retention) -> wire.Retention:
+    checked_type(retention, Retention, field="region.retention")
+    message = wire.Retention(
+        versions_max=checked_count(
+            retention.versions_max, field="region.retention.versions_max", most=INT32_MAX
+        )
+    )
+    if retention.age_seconds is not None:
+        age = duration(retention.age_seconds, field="region.retention.age_seconds")
+        message.age.CopyFrom(age)
     return message
 
 

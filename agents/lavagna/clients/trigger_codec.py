@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from lavagna.changes import checked_count
+from lavagna.checks import (
+    INT32_MAX,
+    checked_choice,
+    checked_count,
+    checked_flag,
+    checked_several,
+    checked_text,
+    checked_texts,
+    checked_type,
+)
 from lavagna.entries import (
     ChangeType,
     Kind,
-    change_number,
+    change_numbers,
     change_type_of,
-    kind_number,
+    kind_numbers,
     kind_of,
     space_number,
     space_of,
@@ -27,7 +36,6 @@ from lavagna.triggers import (
     Verdict,
 )
 from lavagna.v1 import triggers_pb2 as wire
-from lavagna.values import checked_text
 
 _MODES = {
     Mode.EDGE: wire.TRIGGER_MODE_EDGE,
@@ -46,18 +54,21 @@ def trigger_message(trigger: Trigger) -> wire.Trigger:
     """The trigger as the wire has it, without what the server fills in.
 
     Raises:
-        Invalid: A text is not Unicode, or a limit is out of its range.
+        Invalid: A part of it is not what it has to be, or out of its range.
     """
+    checked_type(trigger, Trigger, field="trigger")
+    checked_text(trigger.id, field="trigger.id")
+    sources = checked_several(trigger.on, field="trigger.on", expected="a list of patterns")
     message = wire.Trigger(
         team=checked_text(trigger.team, field="trigger.team"),
-        space=space_number(trigger.space),
-        on=[_source_message(source) for source in trigger.on],
-        reads=[checked_text(pattern, field="trigger.reads") for pattern in trigger.reads],
+        space=space_number(trigger.space, field="trigger.space"),
+        on=[_source_message(source) for source in sources],
+        reads=checked_texts(trigger.reads, field="trigger.reads"),
         when=checked_text(trigger.when, field="trigger.when"),
         rating=checked_text(trigger.rating, field="trigger.rating"),
-        mode=_MODES[trigger.mode],
+        mode=checked_choice(trigger.mode, _MODES, field="trigger.mode"),
         limits=_limits_message(trigger.limits),
-        own_writes=trigger.own_writes,
+        own_writes=checked_flag(trigger.own_writes, field="trigger.own_writes"),
         version=checked_count(trigger.version, field="trigger.version"),
     )
     if trigger.schedule is not None:
@@ -97,12 +108,13 @@ def trial_of(message: wire.TryTriggerResponse) -> Trial:
 
 
 def _source_message(source: str | Source) -> wire.TriggerSource:
+    checked_type(source, (str, Source), field="trigger.on")
     if isinstance(source, str):
         source = Source(source)
     return wire.TriggerSource(
         pattern=checked_text(source.pattern, field="trigger.on"),
-        kinds=[kind_number(kind) for kind in source.kinds],
-        change_types=[change_number(change) for change in source.changes],
+        kinds=kind_numbers(source.kinds, field="trigger.on.kinds"),
+        change_types=change_numbers(source.changes, field="trigger.on.changes"),
     )
 
 
@@ -113,10 +125,11 @@ def _source_of(message: wire.TriggerSource) -> Source:
 
 
 def _schedule_message(schedule: Schedule) -> wire.Schedule:
+    checked_type(schedule, Schedule, field="schedule")
     message = wire.Schedule(time_zone=checked_text(schedule.time_zone, field="schedule.time_zone"))
     if schedule.at is not None:
         message.at.CopyFrom(timestamp(schedule.at, field="schedule.at"))
-    if schedule.cron:
+    if schedule.cron != "":
         message.cron = checked_text(schedule.cron, field="schedule.cron")
     return message
 
@@ -126,12 +139,18 @@ def _schedule_of(message: wire.Schedule) -> Schedule:
 
 
 def _limits_message(limits: Limits) -> wire.TriggerLimits:
+    checked_type(limits, Limits, field="limits")
+
+    def count(name: str) -> int:
+        said = getattr(limits, name)
+        return 0 if said is None else checked_count(said, field=f"limits.{name}", most=INT32_MAX)
+
     message = wire.TriggerLimits(
-        attempts_max=limits.attempts_max or 0,
-        concurrency_max=limits.concurrency_max or 0,
-        binding_concurrency_max=limits.binding_concurrency_max or 0,
-        causal_depth_max=limits.causal_depth_max or 0,
-        firings_per_minute_max=limits.firings_per_minute_max or 0,
+        attempts_max=count("attempts_max"),
+        concurrency_max=count("concurrency_max"),
+        binding_concurrency_max=count("binding_concurrency_max"),
+        causal_depth_max=count("causal_depth_max"),
+        firings_per_minute_max=count("firings_per_minute_max"),
     )
     for length, place, name in (
         (limits.lease_seconds, message.lease, "lease_seconds"),

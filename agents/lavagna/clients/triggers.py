@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from lavagna.calls import Caller
+from lavagna.checks import checked_revision, checked_text, checked_type
 from lavagna.clients.trigger_codec import trial_of, trigger_message, trigger_of
 from lavagna.names import child_name
 from lavagna.paging import pages
 from lavagna.triggers import Trial, Trigger
 from lavagna.v1 import triggers_pb2 as wire
-from lavagna.values import checked_text
-from lavagna.views import checked_revision
 
 
 class Triggers:
@@ -30,10 +29,9 @@ class Triggers:
             Conflict: The trigger has a version, and it is not the current one.
             Invalid: The condition, a pattern or the schedule is malformed.
         """
+        message = trigger_message(trigger)
         request = wire.SetTriggerRequest(
-            board=self._caller.board_name,
-            trigger_id=checked_text(trigger.id, field="trigger.id"),
-            trigger=trigger_message(trigger),
+            board=self._caller.board_name, trigger_id=trigger.id, trigger=message
         )
         answer = await self._caller.mutate(self._stub.SetTrigger, request)
         return trigger_of(answer.trigger)
@@ -83,6 +81,7 @@ class Triggers:
             at_revision=0 if at is None else checked_revision(at, field="at"),
             key=checked_text(key, field="key"),
         )
+        checked_type(trigger, (str, Trigger), field="trigger")
         if isinstance(trigger, str):
             request.trigger_id = checked_text(trigger, field="trigger")
         else:
@@ -91,5 +90,5 @@ class Triggers:
         return trial_of(answer)
 
     def _name(self, trigger_id: str) -> str:
-        name = child_name(self._caller.board, "triggers", trigger_id)
-        return checked_text(name, field="trigger_id")
+        checked_text(trigger_id, field="trigger_id")
+        return child_name(self._caller.board, "triggers", trigger_id)
