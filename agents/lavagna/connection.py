@@ -7,10 +7,14 @@ import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from types import NoneType
+from typing import Literal
 
 from lavagna.board import Board
 from lavagna.calls import Caller
 from lavagna.channel import Identity, Stubs, Tls, open_channel
+from lavagna.checks import checked_text, checked_type
+from lavagna.environment import Environment
 from lavagna.retry import Retry
 from lavagna.views import View
 
@@ -25,7 +29,7 @@ async def connect(
     agent: str | None = None,
     board: str | None = None,
     token: str | None = None,
-    tls: Tls | None = None,
+    tls: Tls | Literal[False] | None = None,
     session: str | None = None,
     retry: Retry | None = None,
 ) -> AsyncGenerator[Board]:
@@ -34,33 +38,46 @@ async def connect(
     What is not given comes from the environment: `target` from `LAVAGNA_TARGET` or is
     localhost:7443, `board` from `LAVAGNA_BOARD` or is main, `token` from `LAVAGNA_TOKEN`, `agent`
     from `LAVAGNA_AGENT` or is the user's name. With a token the server knows the agent's name; an
-    empty one says that there is none, whatever the environment holds.
+    empty one says that there is none, whatever the environment holds. `tls` comes from
+    `LAVAGNA_TLS_CA` and, for a client's certificate, `LAVAGNA_CLIENT_CERT` and
+    `LAVAGNA_CLIENT_KEY`; with none of them, and with False, the connection is in the clear.
     `session` names this process to people. Connects when the board is first used.
 
     Raises:
-        Invalid: The agent's name or the token cannot be sent.
+        Invalid: An argument cannot be what it is, or a file of the environment cannot be read.
     """
-    target = target or os.environ.get("LAVAGNA_TARGET") or DEFAULT_TARGET
-    channel = open_channel(target, tls)
-    caller = Caller(
-        stubs=Stubs(channel, target),
-        identity=_identity(agent, token),
-        board=board or os.environ.get("LAVAGNA_BOARD") or DEFAULT_BOARD,
-        session=session or f"{socket.gethostname()}:{os.getpid()}",
-        retry=retry or Retry(),
-    )
+    said = Environment.read()
+    target = _text(target, said.target, field="target") or DEFAULT_TARGET
+    checked_type(retry, (Retry, NoneType), field="retry")
+    board = _text(board, said.board, field="board") or DEFAULT_BOARD
+    session = _text(session, None, field="session") or f"{socket.gethostname()}:{os.getpid()}"
+    identity = _identity(agent, token, said)
+    channel = open_channel(target, _tls(tls, said))
     try:
-        yield Board(View(caller))
+        stubs = Stubs(channel, target)
+        yield Board(View(Caller(stubs, identity, board, session, retry or Retry())))
     finally:
         await channel.close()
 
 
-def _identity(agent: str | None, token: str | None) -> Identity:
-    agent = agent or os.environ.get("LAVAGNA_AGENT") or ""
-    if token is None:
-        token = os.environ.get("LAVAGNA_TOKEN")
+def _text(given: str | None, said: str | None, *, field: str) -> str | None:
+    return said if given is None else checked_text(given, field=field) or said
+
+
+def _tls(given: Tls | Literal[False] | None, said: Environment) -> Tls | None:
+    if given is None:
+        return said.tls()
+    if given is False:
+        return None
+    checked_type(given, Tls, field="tls", expected="a Tls or False")
+    return given
+
+
+def _identity(agent: str | None, token: str | None, said: Environment) -> Identity:
+    name = _text(agent, said.agent, field="agent") or ""
+    token = said.token if token is None else checked_text(token, field="token")
     # Tokens are often read from files, which end with a line break.
     token = (token or "").strip() or None
-    if not agent and token is None:
-        agent = getpass.getuser()
-    return Identity(agent, token)
+    if not name and token is None:
+        name = getpass.getuser()
+    return Identity(name, token)

@@ -43,7 +43,8 @@ class LocalServer:
         self, agent: str = "tester", *, board: str = DEFAULT_BOARD, token: str | None = None
     ) -> AbstractAsyncContextManager[Board]:
         """A board of this server, as an agent sees it; names are trusted."""
-        return connect(self._address, agent=agent, board=board, token=token)
+        # Said also where they are the defaults, so that the user's environment does not choose them.
+        return connect(self._address, agent=agent, board=board, token=token or "", tls=False)
 
     async def start(self) -> None:
         """Starts the server; again at the same address after `stop`, with what its `data_dir` kept."""

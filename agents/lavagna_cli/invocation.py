@@ -3,10 +3,12 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import typer
 
-from lavagna import Board, Retry, Space, Tls, connect
+from lavagna import Board, Invalid, Retry, Space, Tls, connect
+from lavagna.environment import Environment
 from lavagna_cli.options import Options
 from lavagna_cli.screen import Screen
 
@@ -45,12 +47,9 @@ class Invocation:
             yield board.private if said.private else board
 
 
-def _tls(said: Options) -> Tls | None:
-    if bool(said.tls_cert) != bool(said.tls_key):
-        raise typer.BadParameter("--tls-cert and --tls-key go together.")
-    if not (said.tls_ca or said.tls_cert):
-        return None
+def _tls(said: Options) -> Tls | Literal[False]:
+    files = Environment(tls_ca=said.tls_ca, tls_cert=said.tls_cert, tls_key=said.tls_key)
     try:
-        return Tls.from_files(roots=said.tls_ca, certificate=said.tls_cert, key=said.tls_key)
-    except OSError as error:
-        raise typer.BadParameter(f"Cannot read {error.filename}: {error.strerror}.") from None
+        return files.tls() or False
+    except Invalid as error:
+        raise typer.BadParameter(f"TLS: {error}.") from None

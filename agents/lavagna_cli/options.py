@@ -6,12 +6,14 @@ A value after the command beats one before it, and both beat the environment, so
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from lavagna.environment import Environment
 
 _CONNECTION = "Connection"
 _OUTPUT = "Output"
@@ -114,24 +116,5 @@ NAMES = tuple(field.name for field in fields(Options))
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
-    """The options that the environment sets; an empty variable is unset.
-
-    The client's certificate is not `LAVAGNA_TLS_CERT`, because that is the server's.
-    """
-
-    def text(name: str) -> str | None:
-        return environ.get(f"LAVAGNA_{name}") or None
-
-    def path(name: str) -> Path | None:
-        said = text(name)
-        return Path(said) if said else None
-
-    return Options(
-        target=text("TARGET"),
-        board=text("BOARD"),
-        agent=text("AGENT"),
-        token=text("TOKEN"),
-        tls_ca=path("TLS_CA"),
-        tls_cert=path("CLIENT_CERT"),
-        tls_key=path("CLIENT_KEY"),
-    )
+    """The options that the environment sets, by the rule of the SDK."""
+    return Options(**asdict(Environment.read(environ)))

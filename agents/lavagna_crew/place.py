@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lavagna import Board, Tls, connect
+from lavagna import Board, connect
+from lavagna.environment import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +25,14 @@ class Place:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Place":
         """The place that `variables` describe."""
-
-        def path(name: str) -> Path | None:
-            said = environment.get(name)
-            return Path(said) if said else None
-
+        said = Environment.read(environment)
         return cls(
             target=environment["LAVAGNA_TARGET"],
             board=environment["LAVAGNA_BOARD"],
-            token=environment.get("LAVAGNA_TOKEN") or None,
-            tls_ca=path("LAVAGNA_TLS_CA"),
-            tls_cert=path("LAVAGNA_TLS_CERT"),
-            tls_key=path("LAVAGNA_TLS_KEY"),
+            token=said.token,
+            tls_ca=said.tls_ca,
+            tls_cert=said.tls_cert,
+            tls_key=said.tls_key,
         )
 
     def variables(self) -> dict[str, str]:
@@ -45,23 +42,21 @@ class Place:
             "LAVAGNA_BOARD": self.board,
             "LAVAGNA_TOKEN": self.token,
             "LAVAGNA_TLS_CA": self.tls_ca,
-            "LAVAGNA_TLS_CERT": self.tls_cert,
-            "LAVAGNA_TLS_KEY": self.tls_key,
+            "LAVAGNA_CLIENT_CERT": self.tls_cert,
+            "LAVAGNA_CLIENT_KEY": self.tls_key,
         }
         return {name: str(value) if value is not None else "" for name, value in said.items()}
 
     @asynccontextmanager
     async def open(self, agent: str) -> AsyncGenerator[Board, None]:
         """The board, as an agent sees it."""
-        tls = None
-        if self.tls_ca or self.tls_cert or self.tls_key:
-            tls = Tls.from_files(roots=self.tls_ca, certificate=self.tls_cert, key=self.tls_key)
+        files = Environment(tls_ca=self.tls_ca, tls_cert=self.tls_cert, tls_key=self.tls_key)
         async with connect(
             self.target,
             agent=agent,
             board=self.board,
             token=self.token or "",
-            tls=tls,
+            tls=files.tls() or False,
             session=f"{agent} ({os.getpid()})",
         ) as board:
             yield board

@@ -88,7 +88,8 @@ async def test_what_the_environment_says_of_other_servers_does_not_matter(
     elsewhere = {
         "LAVAGNA_TARGET": "board.example:1",
         "LAVAGNA_TOKEN": "a-token-for-board.example",
-        "LAVAGNA_TLS_CERT": "/nowhere/client.pem",
+        "LAVAGNA_TLS_CA": "/nowhere/ca.pem",
+        "LAVAGNA_CLIENT_CERT": "/nowhere/client.pem",
         "LAVAGNA_LISTEN": "board.example:1",
         "LAVAGNA_TOKENS": "true",
     }

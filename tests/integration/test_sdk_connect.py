@@ -114,10 +114,65 @@ async def test_a_server_that_cannot_be_trusted_is_not_spoken_to(
         trusting = Tls.from_files(roots=tls_files["authority"])
         async with lavagna.connect(server.address, agent="ada", tls=trusting) as board:
             assert (await board.put("k", 1)).revision == 1
-        for wrong in (
-            Tls(roots=Authority().certificate),
-            Tls.from_files(roots=tls_files["authority"], server_name="elsewhere"),
+        for wrong, why in (
+            (Tls(roots=Authority().certificate), "check what `tls` or LAVAGNA_TLS_CA trusts"),
+            (
+                Tls.from_files(roots=tls_files["authority"], server_name="elsewhere"),
+                "its certificate is for another name",
+            ),
         ):
             async with lavagna.connect(server.address, agent="ada", tls=wrong, retry=ONCE) as board:
-                with pytest.raises(lavagna.Unavailable):
+                with pytest.raises(lavagna.Unavailable, match=why):
                     await board.put("k", 1)
+
+
+async def test_one_side_that_speaks_tls_alone_is_told(tls_files: dict[str, Path]) -> None:
+    async with testing.start(
+        tls_cert=tls_files["tls_cert"], tls_key=tls_files["tls_key"]
+    ) as server:
+        in_the_clear = lavagna.connect(server.address, agent="ada", tls=False, retry=ONCE)
+        async with in_the_clear as board:
+            with pytest.raises(lavagna.Unavailable, match="it may want TLS"):
+                await board.get("k")
+            with pytest.raises(lavagna.Unavailable, match="it may want TLS"):
+                async with board.watch("k"):
+                    pass
+    async with testing.start() as server:
+        secured = Tls.from_files(roots=tls_files["authority"])
+        async with lavagna.connect(server.address, agent="ada", tls=secured, retry=ONCE) as board:
+            with pytest.raises(lavagna.Unavailable, match="does not speak TLS"):
+                await board.get("k")
+
+
+async def test_tls_comes_from_the_environment_too(
+    tls_files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAVAGNA_TLS_CA", str(tls_files["authority"]))
+    async with testing.start(
+        tls_cert=tls_files["tls_cert"],
+        tls_key=tls_files["tls_key"],
+        tls_client_ca=tls_files["authority"],
+        data_dir=tls_files["authority"].parent / "stored",
+    ) as server:
+        monkeypatch.setenv("LAVAGNA_CLIENT_CERT", str(tls_files["ada_cert"]))
+        with pytest.raises(lavagna.Invalid, match=r"key: .* go together"):
+            async with lavagna.connect(server.address):
+                pass
+        monkeypatch.setenv("LAVAGNA_CLIENT_KEY", str(tls_files["ada_key"]))
+        async with lavagna.connect(server.address) as board:
+            with pytest.raises(lavagna.Unauthenticated, match="ada"):
+                await board.get("k")
+    monkeypatch.setenv("LAVAGNA_TLS_CA", "/nowhere/ca.pem")
+    with pytest.raises(lavagna.Invalid, match=r"roots: cannot read /nowhere/ca\.pem"):
+        async with lavagna.connect("localhost:1"):
+            pass
+
+
+async def test_the_environment_of_another_server_does_not_reach_a_server_for_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LAVAGNA_TLS_CA", "/nowhere/ca.pem")
+    monkeypatch.setenv("LAVAGNA_TOKEN", "made-up")
+    async with testing.start() as server, server.connect("ada") as board:
+        await board.put("k", 1)
+        assert (await board.get("k")).author == "ada"
