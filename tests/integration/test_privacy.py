@@ -5,44 +5,26 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.message import Message
 
 from lavagna.v1 import activations_pb2, entries_pb2, triggers_pb2, watch_pb2
-from lavagna_server.domain.agents import SERVER_WIDE, Role
 from tests.integration.requests import BOARD, REQUESTS
-from tests.wire import METHODS, Outcome, Wire, served
+from tests.integration.twins import (
+    ACQUIRE,
+    CODE,
+    COMPLETE,
+    MARKER,
+    SET_TRIGGER,
+    Crew,
+    Twins,
+    twin_servers,
+)
+from tests.wire import METHODS, Outcome
 
-CODE = grpc.StatusCode
-MARKER = "XYZZY"
 PRIVATE = entries_pb2.SPACE_PRIVATE
-COMMIT = "/lavagna.v1.Entries/Commit"
-SET_TRIGGER = "/lavagna.v1.Triggers/SetTrigger"
-ACQUIRE = "/lavagna.v1.Activations/Acquire"
-COMPLETE = "/lavagna.v1.Activations/Complete"
-
-
-class Crew(NamedTuple):
-    """A server and its agents' tokens."""
-
-    wire: Wire
-    tokens: dict[str, str]
-
-    async def call(self, method: str, who: str, request: Message) -> Outcome:
-        """What becomes of a call by one of the crew."""
-        return await self.wire.call(method, request, token=self.tokens[who], messages=2)
-
-    async def commit(self, who: str, key: str, text: str, **more: Any) -> None:
-        """Stores a text."""
-        put = entries_pb2.Put(value=entries_pb2.Value(text=text))
-        change = entries_pb2.Change(key=key, put=put, overwrite=True, tags=[f"about-{key[:4]}"])
-        request = entries_pb2.CommitRequest(board=BOARD, changes=[change], **more)
-        outcome = await self.call(COMMIT, who, request)
-        assert outcome.code is CODE.OK, outcome.message
 
 
 async def share(crew: Crew) -> None:
@@ -78,25 +60,10 @@ def trigger(space: entries_pb2.Space.ValueType) -> triggers_pb2.SetTriggerReques
 
 
 @pytest.fixture
-async def twins() -> AsyncIterator[tuple[Crew, Crew]]:
+async def twins() -> AsyncIterator[Twins]:
     """Two servers on which the same happened, but for what alice keeps to herself on the first."""
-    async with AsyncExitStack() as stack:
-        crews: list[Crew] = []
-        for secretive in (True, False):
-            wire = await stack.enter_async_context(served(trust_names=False))
-            tokens = {
-                "alice": await wire.register("alice", Role.ADMIN),
-                "bob": await wire.register("bob"),
-                "olga": await wire.register("olga", Role.OBSERVER),
-                "ada": await wire.register("ada", Role.ADMIN),
-                "otto": await wire.register("otto", Role.ADMIN, board=SERVER_WIDE),
-            }
-            crew = Crew(wire, tokens)
-            await share(crew)
-            if secretive:
-                await hide(crew)
-            crews.append(crew)
-        yield crews[0], crews[1]
+    async with twin_servers(share, hide) as servers:
+        yield servers
 
 
 def attempts(method: str) -> Iterator[Message]:
@@ -150,9 +117,7 @@ def seen(outcome: Outcome, crew: Crew) -> tuple[Any, ...]:
 @pytest.mark.guarantee("S8")
 @pytest.mark.field_report("F16")
 @pytest.mark.parametrize("method", METHODS)
-async def test_no_call_of_anybody_elses_tells_of_a_private_store(
-    twins: tuple[Crew, Crew], method: str
-) -> None:
+async def test_no_call_of_anybody_elses_tells_of_a_private_store(twins: Twins, method: str) -> None:
     for who in ("bob", "olga", "ada", "otto"):
         for request in attempts(method):
             with_secret, without = await asyncio.gather(
@@ -166,7 +131,7 @@ async def test_no_call_of_anybody_elses_tells_of_a_private_store(
 
 
 @pytest.mark.guarantee("S8")
-async def test_the_owner_sees_what_nobody_else_does(twins: tuple[Crew, Crew]) -> None:
+async def test_the_owner_sees_what_nobody_else_does(twins: Twins) -> None:
     listing = entries_pb2.ListRequest(board=BOARD, space=PRIVATE)
     shown = await twins[0].call("/lavagna.v1.Entries/List", "alice", listing)
     hidden = await twins[0].call("/lavagna.v1.Entries/List", "ada", listing)

@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
 from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
 from lavagna.v1 import activations_pb2, boards_pb2, entries_pb2, errors_pb2, triggers_pb2, watch_pb2
 from lavagna_server.clocks import ManualClock
-from lavagna_server.domain.agents import SERVER_WIDE, Role
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.leases import LeaseToken
 from tests.integration.requests import BOARD, REQUESTS
-from tests.integration.test_privacy import ACQUIRE, COMMIT, COMPLETE, SET_TRIGGER, Crew
-from tests.wire import METHODS, Outcome, served
+from tests.integration.twins import (
+    ACQUIRE,
+    CODE,
+    COMMIT,
+    COMPLETE,
+    MARKER,
+    SET_TRIGGER,
+    Crew,
+    Twins,
+    twin_servers,
+)
+from tests.wire import METHODS, Outcome
 
-CODE = grpc.StatusCode
-MARKER = "XYZZY"
 SET_REGION = "/lavagna.v1.Boards/SetRegion"
 FAIL = "/lavagna.v1.Activations/Fail"
 
@@ -98,29 +103,18 @@ async def hide(crew: Crew) -> None:
     await done(crew, FAIL, "alice", failing)
 
 
+async def go_on(crew: Crew) -> None:
+    """What happens on both servers afterwards."""
+    assert isinstance(crew.wire.engine.clock, ManualClock)
+    await crew.wire.engine.clock.advance(60)
+    await crew.commit("alice", "pool/1/open", "ready")
+
+
 @pytest.fixture
-async def twins() -> AsyncIterator[tuple[Crew, Crew]]:
+async def twins() -> AsyncIterator[Twins]:
     """Two servers on which the same happened, but for what alice does where she alone may read on the first."""
-    async with AsyncExitStack() as stack:
-        crews: list[Crew] = []
-        for secretive in (True, False):
-            wire = await stack.enter_async_context(served(trust_names=False))
-            tokens = {
-                "alice": await wire.register("alice", Role.ADMIN),
-                "bob": await wire.register("bob"),
-                "olga": await wire.register("olga", Role.OBSERVER),
-                "ada": await wire.register("ada", Role.ADMIN),
-                "otto": await wire.register("otto", Role.ADMIN, board=SERVER_WIDE),
-            }
-            crew = Crew(wire, tokens)
-            await share(crew)
-            if secretive:
-                await hide(crew)
-            assert isinstance(wire.engine.clock, ManualClock)
-            await wire.engine.clock.advance(60)
-            await crew.commit("alice", "pool/1/open", "ready")
-            crews.append(crew)
-        yield crews[0], crews[1]
+    async with twin_servers(share, hide, go_on) as servers:
+        yield servers
 
 
 def changes(key: str) -> Iterator[entries_pb2.Change]:
@@ -240,9 +234,7 @@ def seen(outcome: Outcome) -> tuple[Any, ...]:
 @pytest.mark.guarantee("S8")
 @pytest.mark.field_report("F16")
 @pytest.mark.parametrize("method", METHODS)
-async def test_no_call_tells_of_a_region_that_may_not_be_read(
-    twins: tuple[Crew, Crew], method: str
-) -> None:
+async def test_no_call_tells_of_a_region_that_may_not_be_read(twins: Twins, method: str) -> None:
     for who in ("bob", "olga", "ada", "otto"):
         for request in attempts(method):
             outcomes = await asyncio.gather(
@@ -261,7 +253,7 @@ async def attempt(crew: Crew, method: str, who: str, request: Message) -> Outcom
 
 
 @pytest.mark.guarantee("S8")
-async def test_the_one_who_may_read_the_region_sees_all_of_it(twins: tuple[Crew, Crew]) -> None:
+async def test_the_one_who_may_read_the_region_sees_all_of_it(twins: Twins) -> None:
     for method, field in (
         ("/lavagna.v1.Entries/List", "entries"),
         ("/lavagna.v1.Activations/ListActivations", "activations"),
