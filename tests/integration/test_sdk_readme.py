@@ -51,10 +51,14 @@ async def test_every_example_runs_and_says_what_the_page_says(
     said = [line for line in printed if "[info" not in line]
     assert said == [
         "Build 1 1 ada",
+        "ada True",
+        "grace",
         "better 2 ada",
         "True",
-        "10 ada ['plan/2']",
+        "11 ada ['plan/2']",
         "plan/1 {'number': '1'}",
+        "1 0 ",
+        "error",
         "from a thread",
         "None",
     ]
