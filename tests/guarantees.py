@@ -19,7 +19,7 @@ PROMISES = [
     *(f"S{number}" for number in range(1, 9)),
     *(f"W{number}" for number in range(1, 10)),
     *(f"A{number}" for number in range(1, 10)),
-    "C5",
+    *(f"C{number}" for number in range(1, 6)),
 ]
 """What this version promises, in the table's order."""
 

@@ -23,6 +23,7 @@ from lavagna.v1 import (
     activations_pb2,
     agents_pb2,
     boards_pb2,
+    consensus_pb2,
     entries_pb2,
     errors_pb2,
     triggers_pb2,
@@ -38,7 +39,15 @@ from lavagna_server.rpc.server import RpcOptions, RpcServer, build
 from lavagna_server.storage.ephemeral import EphemeralStore
 from tests.desks import running
 
-FILES = (boards_pb2, agents_pb2, entries_pb2, watch_pb2, triggers_pb2, activations_pb2)
+FILES = (
+    boards_pb2,
+    agents_pb2,
+    entries_pb2,
+    watch_pb2,
+    consensus_pb2,
+    triggers_pb2,
+    activations_pb2,
+)
 DEADLINE_SECONDS = 30
 """A call that is not answered by then hangs, and fails as DEADLINE_EXCEEDED."""
 

@@ -10,11 +10,14 @@ from typing import TypeAlias
 import pytest
 
 from lavagna_server.clocks import ManualClock
+from lavagna_server.domain.agents import Role
+from lavagna_server.domain.regions import Policy
 from lavagna_server.engine.engine import Engine, EngineOptions
 from lavagna_server.ports.store import Store
 from lavagna_server.storage.ephemeral import EphemeralStore
 from lavagna_server.storage.sqlite import SqliteStore
 from tests.desks import Desk, running
+from tests.voters import Voter, electorate, voter
 
 OpenStore: TypeAlias = "Callable[[], Store]"
 
@@ -50,6 +53,14 @@ def alice(engine: Engine) -> Desk:
 def bob(engine: Engine) -> Desk:
     """Another agent at work."""
     return Desk(engine, "bob")
+
+
+@pytest.fixture
+async def ada(engine: Engine) -> Voter:
+    """A voter on a board on which ada, bob and cyd decide on `design` by two of three."""
+    root = voter(engine, "root", Role.ADMIN)
+    await root.region("design", policy=Policy.QUORUM, electorate=electorate("ada", "bob", "cyd"))
+    return voter(engine, "ada")
 
 
 StartEngine: TypeAlias = "Callable[..., AbstractAsyncContextManager[Engine]]"

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from lavagna.v1 import activations_pb2 as activations
 from lavagna.v1 import agents_pb2 as agents
 from lavagna.v1 import boards_pb2 as boards
+from lavagna.v1 import consensus_pb2 as consensus
 from lavagna.v1 import entries_pb2 as entries
 from lavagna.v1 import triggers_pb2 as triggers
 from lavagna.v1 import watch_pb2 as watch
@@ -17,6 +18,7 @@ from lavagna.v1 import watch_pb2 as watch
 BOARD = "boards/main"
 TRIGGER = "boards/main/triggers/on-task"
 ACTIVATION = "boards/main/activations/1"
+PROPOSAL = "design/000000000003-000"
 TOKEN = "bm90IGEgdG9rZW4="
 
 _PUT = entries.Put(value=entries.Value(json="1"))
@@ -46,6 +48,10 @@ REQUESTS: Mapping[str, Message] = {
     "/lavagna.v1.Agents/ListAgents": agents.ListAgentsRequest(board=BOARD),
     "/lavagna.v1.Agents/RotateToken": agents.RotateTokenRequest(name="boards/main/agents/spare"),
     "/lavagna.v1.Agents/RevokeAgent": agents.RevokeAgentRequest(name="boards/main/agents/spare"),
+    "/lavagna.v1.Agents/SetStanding": agents.SetStandingRequest(
+        standing=agents.Standing(name="boards/main/agents/alice", trust=0.5)
+    ),
+    "/lavagna.v1.Agents/GetStanding": agents.GetStandingRequest(name="boards/main/agents/alice"),
     "/lavagna.v1.Agents/Hello": agents.HelloRequest(board=BOARD, session="a test"),
     "/lavagna.v1.Entries/Commit": entries.CommitRequest(board=BOARD, changes=[_CHANGE]),
     "/lavagna.v1.Entries/Get": entries.GetRequest(board=BOARD, key="plan"),
@@ -58,6 +64,25 @@ REQUESTS: Mapping[str, Message] = {
     ),
     "/lavagna.v1.Watch/Watch": watch.WatchRequest(board=BOARD, initial_state=True),
     "/lavagna.v1.Watch/Pull": watch.PullRequest(board=BOARD, after_revision=0),
+    "/lavagna.v1.Consensus/Propose": consensus.ProposeRequest(
+        board=BOARD, change=entries.Change(key="design", put=_PUT)
+    ),
+    "/lavagna.v1.Consensus/Vote": consensus.VoteRequest(
+        board=BOARD,
+        proposal_key=PROPOSAL,
+        choice=consensus.CHOICE_ACCEPT,
+        content_hash="of something else",
+    ),
+    "/lavagna.v1.Consensus/Withdraw": consensus.WithdrawRequest(
+        board=BOARD, proposal_key=PROPOSAL, reason="enough"
+    ),
+    "/lavagna.v1.Consensus/GetProposal": consensus.GetProposalRequest(
+        board=BOARD, proposal_key=PROPOSAL
+    ),
+    "/lavagna.v1.Consensus/ListProposals": consensus.ListProposalsRequest(board=BOARD),
+    "/lavagna.v1.Consensus/WaitProposal": consensus.WaitProposalRequest(
+        board=BOARD, proposal_key=PROPOSAL
+    ),
     "/lavagna.v1.Triggers/SetTrigger": triggers.SetTriggerRequest(
         board=BOARD, trigger_id="another", trigger=_TRIGGER
     ),

@@ -23,12 +23,21 @@ from lavagna.v1 import (
     activations_pb2,
     agents_pb2,
     boards_pb2,
+    consensus_pb2,
     entries_pb2,
     triggers_pb2,
     watch_pb2,
 )
 
-_FILES = (activations_pb2, agents_pb2, boards_pb2, entries_pb2, triggers_pb2, watch_pb2)
+_FILES = (
+    activations_pb2,
+    agents_pb2,
+    boards_pb2,
+    consensus_pb2,
+    entries_pb2,
+    triggers_pb2,
+    watch_pb2,
+)
 
 
 @dataclass(frozen=True)

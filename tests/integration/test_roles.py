@@ -10,7 +10,7 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
-from lavagna.v1 import entries_pb2, triggers_pb2
+from lavagna.v1 import boards_pb2, entries_pb2, triggers_pb2
 from lavagna_server.domain.agents import SERVER_WIDE, Role
 from tests.integration.requests import BOARD, REQUESTS
 from tests.wire import METHODS, Outcome, Wire, served
@@ -21,10 +21,12 @@ NEEDS: Mapping[str, str] = {
     "DeleteBoard": "admin", "Compact": "admin", "Export": "observer", "SetRegion": "admin",
     "GetRegion": "observer", "ListRegions": "observer", "DeleteRegion": "admin",
     "RegisterAgent": "admin", "GetAgent": "observer", "ListAgents": "observer", "RotateToken": "admin",
-    "RevokeAgent": "admin", "Hello": "observer",
+    "RevokeAgent": "admin", "SetStanding": "admin", "GetStanding": "observer", "Hello": "observer",
     "Commit": "agent", "Get": "observer", "BatchGet": "observer", "List": "observer",
     "History": "observer", "Diff": "observer", "Revert": "agent",
     "Watch": "observer", "Pull": "observer",
+    "Propose": "agent", "Vote": "agent", "Withdraw": "agent",
+    "GetProposal": "observer", "ListProposals": "observer", "WaitProposal": "observer",
     "SetTrigger": "agent", "GetTrigger": "observer", "ListTriggers": "observer",
     "SuspendTrigger": "agent", "ResumeTrigger": "agent", "DeleteTrigger": "agent", "TryTrigger": "observer",
     "Acquire": "agent", "Heartbeat": "agent", "Complete": "agent", "Fail": "agent", "Release": "agent",
@@ -43,11 +45,28 @@ ORDINARY = {
     "Heartbeat": CODE.INVALID_ARGUMENT,  # the token is none
     "Complete": CODE.INVALID_ARGUMENT,
     "Fail": CODE.INVALID_ARGUMENT,
+    "Vote": CODE.FAILED_PRECONDITION,  # it is about other content
     "Release": CODE.FAILED_PRECONDITION,  # the activation waits, and is not held
     "Replay": CODE.FAILED_PRECONDITION,  # it has not ended
 }
 """How a request ends that the caller may make, where not with OK."""
 
+VOTED = (
+    "/lavagna.v1.Boards/SetRegion",
+    "admin",
+    boards_pb2.SetRegionRequest(
+        board=BOARD,
+        region=boards_pb2.Region(
+            path="design",
+            policy=boards_pb2.POLICY_QUORUM,
+            electorate=boards_pb2.Electorate(
+                voters=[boards_pb2.Voters(name=name) for name in ("alice", "bob", "ada", "otto")],
+                approvals=3,
+            ),
+        ),
+    ),
+)
+"""A region in which all of them vote."""
 WITH_SPACE = {
     name for name, method in METHODS.items() if "space" in method.input_type.fields_by_name
 }
@@ -104,8 +123,10 @@ async def crew() -> AsyncIterator[Crew]:
             else:
                 request.region.path = "plan"  # type: ignore[attr-defined]
             assert (await crew.call(method, who, request)).code is CODE.OK
+        assert (await crew.call(*VOTED)).code is CODE.OK
         assert (await crew.commit("agent", "plan", "one")).code is CODE.OK
         assert (await crew.commit("agent", "tasks/1", "ready")).code is CODE.OK
+        assert (await crew.commit("agent", "design", "a proposal")).code is CODE.OK
         yield crew
 
 

@@ -192,7 +192,7 @@ class BoardMachine(RuleBasedStateMachine):
         read = self.desk.engine.reads.list(
             self.desk.caller,
             self.desk.shared,
-            Kind.NOTE,
+            frozenset({Kind.NOTE}),
             EVERYTHING,
             tags=frozenset(),
             point=ReadPoint(revision),

@@ -29,6 +29,7 @@ def entry(value: Any = None, **fields: Any) -> dict[str, Any]:
         "tags": ("urgent", "backend"),
         "confidence": None,
         "sources": (),
+        "basis": {},
         "committed_at": NOW - timedelta(minutes=5),
         **fields,
     }
@@ -154,7 +155,7 @@ def test_names_that_are_not_given_are_an_error() -> None:
         ("entry.value.status = 'ready'", "Syntax error"),
         ("nothing == 1", "undeclared reference to 'nothing' at line 1 column 1"),
         ("\n  nothing == 1", "at line 2 column 3"),
-        ("entry.vlaue == 1", "an entry has no 'vlaue'; it has author, change"),
+        ("entry.vlaue == 1", "an entry has no 'vlaue'; it has author, basis"),
         ("old.vlaue == 1", "an entry has no 'vlaue'"),
         ("bind.task == 7", "found no matching overload"),
         ("entry.version", None),

@@ -35,7 +35,7 @@ ITERATIONS_MAX = 10_000
 _NODE_STEPS = 5
 _SCALARS = frozenset({"version", "revision", "confidence", "committed_at"})
 _NAMES = frozenset({"key", "kind", "change", "author"})
-FIELDS = _SCALARS | _NAMES | {"value", "tags", "sources"}
+FIELDS = _SCALARS | _NAMES | {"value", "tags", "sources", "basis"}
 """What `entry` and `old` consist of."""
 _ENTRIES = ("entry", "old")
 _BOUND = Made(size=16 * 2 * KEY.size, length=16, part=KEY.size)

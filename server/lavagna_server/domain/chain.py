@@ -41,6 +41,8 @@ def content_digest(entries: Iterable[Entry]) -> bytes:
             entry.expires_at and entry.expires_at.isoformat(),
             value and value.form.value,
         ]
+        if entry.basis:
+            head.append(entry.basis)
         content = value.content if value else b""
         raw = content if isinstance(content, bytes) else content.encode()
         hasher.update(f"{json.dumps(head)}\n{len(raw)}\n".encode())

@@ -1,8 +1,8 @@
 """The rule book of a write: what a request comes to, given the state and the time.
 
 `decide` is a pure function from (state, request, now) to a `Plan`, or raises why not. Storage carries plans out and decides nothing,
-so that the same rules hold over every store. A policy that turns a write into something else than a new value (a proposal,
-a claim) has its place in `_POLICIES`.
+so that the same rules hold over every store. What a policy asks of a write stands in `_POLICIES`; where others have a say, the write becomes
+a proposal, and `consensus.settling` works out what follows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Protocol, TypeAlias
 
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.conditions import failures
+from lavagna_server.domain.consensus.proposals import Pen, opened
+from lavagna_server.domain.consensus.settling import Hall, Step, needs_settling, settled
 from lavagna_server.domain.entries import (
     Cause,
     Change,
@@ -43,10 +45,11 @@ from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.patches import compact, merged
 from lavagna_server.domain.regions import Policy, Region, Regions
+from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Form, Value, check_value, parse_json
 
 
-class State(Protocol):
+class State(Hall, Protocol):
     """What a decision may look at: the space as it is, before the commit."""
 
     @property
@@ -55,16 +58,8 @@ class State(Protocol):
         ...
 
     @property
-    def regions(self) -> Regions:
-        """The rules of the shared space; empty in a private one."""
-        ...
-
-    def newest(self, entry: EntryId) -> Entry | None:
-        """The newest version of an entry, also when that is its end."""
-        ...
-
-    def check_schema(self, region: Region, value: Value, field: str) -> None:
-        """Raises `Invalid`, naming the path inside the value, when the region's schema refuses it."""
+    def standings(self) -> Standings:
+        """How much whose word weighs."""
         ...
 
 
@@ -78,6 +73,8 @@ class Plan:
     """None when there is nothing to write."""
     before: tuple[Entry | None, ...] = ()
     """For each entry of the commit the version that it replaces."""
+    answers: int = 0
+    """How many entries of the commit, from its first, each answer one change of the request; the others follow from them."""
     unseen: frozenset[EntryId] = frozenset()
     """The entries of the commit that its author may not read, and so may not learn anything of."""
     failed: tuple[FailedCondition, ...] = ()
@@ -111,27 +108,43 @@ def decide(
         stale = all(each.key not in explicit for each in failed)
         raise (StaleVersion if stale else ConditionFailed)(failed)
     changes, field = (request.otherwise, "else_changes") if failed else (request.changes, "changes")
-    draft = _Draft(state, caller, later(state.space, now), cause, limits)
+    draft = _Draft(state, caller, pen_for(state.space, caller.agent, now, cause), limits)
     written = [
         draft.written(change, f"{field}[{index}]", index) for index, change in enumerate(changes)
     ]
     _check_distinct(written, field)
     if not written:
         return Plan(succeeded=not failed, commit=None, failed=failed)
-    commit = Commit(
-        state.space.name,
-        draft.revision,
-        draft.at,
-        caller.agent,
-        Occasion.WRITE,
-        tuple(after for _, after in written),
-        cause,
-        request.request_id,
-    )
+    steps: Sequence[Step] = written
+    if any(needs_settling(state.regions, after) for _, after in written):
+        steps = settled(state, written, draft.pen)
+    commit = committed(state.space, steps, draft.pen, Occasion.WRITE, request.request_id)
     unseen = frozenset(
         entry.id for entry in commit.entries if not state.regions.may_read(entry.key, caller)
     )
-    return Plan(not failed, commit, tuple(before for before, _ in written), unseen, failed)
+    before = tuple(before for before, _ in steps)
+    return Plan(not failed, commit, before, len(written), unseen, failed)
+
+
+def committed(
+    space: Space, steps: Sequence[Step], pen: Pen, occasion: Occasion, request_id: str = ""
+) -> Commit:
+    """The steps as the next commit of a space."""
+    return Commit(
+        space.name,
+        pen.revision,
+        pen.at,
+        pen.author,
+        occasion,
+        tuple(after for _, after in steps),
+        pen.cause,
+        request_id,
+    )
+
+
+def pen_for(space: Space, author: str, now: datetime, cause: Cause | None) -> Pen:
+    """What every entry of the next commit of a space has in common."""
+    return Pen(space.head + 1, later(space, now), author, cause)
 
 
 def _check_writer(regions: Regions, change: Change, caller: Caller) -> None:
@@ -143,7 +156,7 @@ def _check_writer(regions: Regions, change: Change, caller: Caller) -> None:
     raise NotAWriter(change.id.key, region=region.path, agent=caller.agent)
 
 
-def _check_distinct(written: Sequence[tuple[Entry | None, Entry]], field: str) -> None:
+def _check_distinct(written: Sequence[Step], field: str) -> None:
     """No entry may have two versions in one commit; a key that an append makes can be another change's."""
     seen: set[EntryId] = set()
     for index, (_, entry) in enumerate(written):
@@ -158,15 +171,10 @@ class _Draft:
 
     state: State
     caller: Caller
-    at: datetime
-    cause: Cause | None
+    pen: Pen
     limits: Limits
 
-    @property
-    def revision(self) -> int:
-        return self.state.space.head + 1
-
-    def written(self, change: Change, field: str, ordinal: int) -> tuple[Entry | None, Entry]:
+    def written(self, change: Change, field: str, ordinal: int) -> Step:
         """The version that the change replaces, and the one that it makes."""
         is_append = change.operation is Operation.APPEND
         if is_append:
@@ -179,15 +187,44 @@ class _Draft:
             _POLICIES[policy](change, before)
         else:
             _check_blind(change, policy, is_append=is_append)
+        value = None
         if change.operation is Operation.DELETE:
-            return before, self._deleted(change, before)
-        value = self._value(change, before, field)
-        if region is not None and region.schema_json:
-            self.state.check_schema(region, value, field)
+            if before is None or not before.exists:
+                raise NotFound(change.id.key)
+        else:
+            value = self._value(change, before, field)
+            if region is not None and region.schema_json:
+                self.state.check_schema(region, value, field)
+        if region is not None and region.asks_others(self.caller):
+            return None, self._proposed(region, change, before, value, field, ordinal)
+        if value is None:
+            assert before is not None
+            return before, self._deleted(before)
         return before, self._stored(change, before, value)
 
+    def _proposed(
+        self,
+        region: Region,
+        change: Change,
+        before: Entry | None,
+        value: Value | None,
+        field: str,
+        ordinal: int,
+    ) -> Entry:
+        return opened(
+            change,
+            before,
+            value,
+            region=region,
+            standings=self.state.standings,
+            ordinal=ordinal,
+            pen=self.pen,
+            limits=self.limits,
+            field=field,
+        )
+
     def _appended(self, change: Change, field: str, ordinal: int) -> Change:
-        key = f"{change.id.key}/{self.revision:012d}-{ordinal:03d}"
+        key = f"{change.id.key}/{self.pen.revision:012d}-{ordinal:03d}"
         key = normal_key(key, field=f"{field}.key", limits=self.limits)
         return Change(
             EntryId(change.id.kind, key),
@@ -225,27 +262,25 @@ class _Draft:
             change.id.kind,
             change.id.key,
             (before.version if before else 0) + 1,
-            self.revision,
+            self.pen.revision,
             ChangeType.UPDATED if existed else ChangeType.CREATED,
             value,
-            self.caller.agent,
-            self.at,
+            self.pen.author,
+            self.pen.at,
             change.tags,
             change.confidence,
             change.sources,
-            self.at + change.ttl if change.ttl else None,
-            self.cause,
+            self.pen.at + change.ttl if change.ttl else None,
+            self.pen.cause,
         )
 
-    def _deleted(self, change: Change, before: Entry | None) -> Entry:
-        if before is None or not before.exists:
-            raise NotFound(change.id.key)
+    def _deleted(self, before: Entry) -> Entry:
         return before.ended(
             ChangeType.DELETED,
-            revision=self.revision,
-            author=self.caller.agent,
-            at=self.at,
-            cause=self.cause,
+            revision=self.pen.revision,
+            author=self.pen.author,
+            at=self.pen.at,
+            cause=self.pen.cause,
         )
 
 
@@ -257,7 +292,7 @@ def _check_blind(change: Change, policy: Policy, *, is_append: bool) -> None:
         raise VersionRequired(change.id.key, current=None)
 
 
-def _latest(change: Change, before: Entry | None) -> None:
+def _anything(change: Change, before: Entry | None) -> None:
     """Anything goes; a given expected version was checked with the conditions."""
 
 
@@ -275,5 +310,10 @@ def _guarded(change: Change, before: Entry | None) -> None:
 _Rule: TypeAlias = "Callable[[Change, Entry | None], None]"
 
 _POLICIES: Mapping[Policy, _Rule] = MappingProxyType(
-    {Policy.LATEST: _latest, Policy.GUARDED: _guarded}
+    {
+        Policy.LATEST: _anything,
+        Policy.GUARDED: _guarded,
+        Policy.OWNER: _anything,
+        Policy.QUORUM: _anything,
+    }
 )

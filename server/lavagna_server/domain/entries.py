@@ -22,6 +22,16 @@ class Kind(StrEnum):
     """What an entry is; keys are unique per space and kind."""
 
     NOTE = "note"
+    """Free-form content."""
+    PROPOSAL = "proposal"
+    """A write that waits for votes; below the key that it would change, and ended once decided."""
+    BALLOT = "ballot"
+    """One agent's vote; below its proposal."""
+
+    @property
+    def is_written_freely(self) -> bool:
+        """Whether a commit may name it; the others come about by what they stand for."""
+        return self is Kind.NOTE
 
 
 class ChangeType(Enum):
@@ -31,11 +41,23 @@ class ChangeType(Enum):
     UPDATED = "updated"
     DELETED = "deleted"
     EXPIRED = "expired"
+    PROPOSED = "proposed"
+    """A proposal was opened."""
+    DECIDED = "decided"
+    """A proposal was decided, or came to nothing: what it waited for has come."""
+
+    @property
+    def begins_entry(self) -> bool:
+        """Whether the entry did not exist before and does afterwards."""
+        return self is ChangeType.CREATED or self is ChangeType.PROPOSED
 
     @property
     def leaves_entry(self) -> bool:
         """Whether the entry exists afterwards."""
-        return self is ChangeType.CREATED or self is ChangeType.UPDATED
+        return self in _LASTING
+
+
+_LASTING = frozenset({ChangeType.CREATED, ChangeType.UPDATED, ChangeType.PROPOSED})
 
 
 class Occasion(Enum):
@@ -122,7 +144,10 @@ class Entry:
     confidence: float | None = None
     sources: tuple[str, ...] = ()
     expires_at: datetime | None = None
+    """For a proposal its deadline."""
     cause: Cause | None = None
+    basis: str = ""
+    """What the version rests on, as JSON that only the server writes: a proposal's poll, or the decision that made it so."""
 
     @property
     def id(self) -> EntryId:
@@ -138,7 +163,8 @@ class Entry:
     def weight_bytes(self) -> int:
         """At least what it takes in a message; keys, labels and sources count as much as values do."""
         value = self.value.size_bytes if self.value is not None else 0
-        return FRAME_BYTES + value + _written_bytes(self.key, self.tags, self.sources)
+        written = _written_bytes(self.key, self.tags, self.sources)
+        return FRAME_BYTES + value + utf8_bytes(self.basis) + written
 
     def ended(
         self, change: ChangeType, *, revision: int, author: str, at: datetime, cause: Cause | None

@@ -136,6 +136,54 @@ class WrongState(Refused):
         self.activation, self.state, self.needs = activation, state, needs
 
 
+class NotVoted(Refused):
+    """Nobody votes on what is written there."""
+
+    reason = "NOT_VOTED"
+
+    def __init__(self, key: str, *, policy: str) -> None:
+        super().__init__(
+            f"a write of {key} waits for nobody's vote: the policy there is {policy}; just write it"
+        )
+        self.key, self.policy = key, policy
+
+
+class QuorumImpossible(Refused):
+    """A region asks for more agreement than its electorate can give."""
+
+    reason = "QUORUM_IMPOSSIBLE"
+
+    def __init__(self, region: str, *, needs: str, has: str) -> None:
+        super().__init__(
+            f"nothing can be accepted in region {region}: it needs {needs}, but has {has}; "
+            "register agents, or name other voters"
+        )
+        self.region, self.needs, self.has = region, needs, has
+
+
+class ContentMismatch(Refused):
+    """A vote names something else than what is proposed."""
+
+    reason = "CONTENT_MISMATCH"
+
+    def __init__(self, proposal: str, *, content_hash: str, base_version: int) -> None:
+        super().__init__(
+            f"the ballot is about something else than {proposal}, whose content hash is {content_hash} "
+            f"and base version {base_version}: look at it again"
+        )
+        self.proposal, self.content_hash, self.base_version = proposal, content_hash, base_version
+
+
+class PollClosed(Refused):
+    """A proposal is decided; no vote counts any more."""
+
+    reason = "POLL_CLOSED"
+
+    def __init__(self, proposal: str, *, outcome: str, why: str) -> None:
+        super().__init__(f"{proposal} is {outcome}: {why}")
+        self.proposal, self.outcome, self.why = proposal, outcome, why
+
+
 class EpochChanged(Refused):
     """A position belongs to another life of the board, before a restore."""
 
@@ -169,6 +217,16 @@ class NotAWriter(PermissionDenied):
     def __init__(self, key: str, *, region: str, agent: str) -> None:
         super().__init__(f"{agent} may not write {key}: region {region} does not list it")
         self.key, self.region, self.agent = key, region, agent
+
+
+class NotAVoter(PermissionDenied):
+    """The caller was not in the electorate when the proposal was made."""
+
+    reason = "NOT_A_VOTER"
+
+    def __init__(self, proposal: str, *, agent: str) -> None:
+        super().__init__(f"{agent} is not in the electorate of {proposal}")
+        self.proposal, self.agent = proposal, agent
 
 
 class RoleRequired(PermissionDenied):

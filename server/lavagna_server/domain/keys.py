@@ -59,11 +59,10 @@ def _segments(text: str, *, field: str, limits: Limits) -> list[str]:
 
 
 def _check_segment(segment: str, *, field: str) -> None:
-    if segment in {"", ".", ".."}:
-        raise Invalid(
-            field,
-            f"a segment of a key must not be {segment!r}: no leading, trailing or doubled slash",
-        )
+    if not segment:
+        raise Invalid(field, "a key must not begin or end with a slash, nor have two in a row")
+    if segment in {".", ".."}:
+        raise Invalid(field, f"a segment of a key must not be {segment!r}")
     for character in segment:
         if character in "*{}":
             raise Invalid(field, f"a key must not contain {character!r}, which belongs to patterns")
@@ -130,6 +129,11 @@ class Pattern:
 
 
 EVERYTHING = Pattern("**", ("**",))
+
+
+def below(key: str) -> Pattern:
+    """What lies directly below a key."""
+    return Pattern(f"{key}/*", (*key.split("/"), "*"))
 
 
 def is_wild(segment: str) -> bool:

@@ -22,6 +22,8 @@ class Policy(Enum):
 
     LATEST = "latest"
     GUARDED = "guarded"
+    OWNER = "owner"
+    QUORUM = "quorum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,39 @@ class Retention:
     versions_max: int = 0
     """At most this many of each entry, and fewer where another entry of the region changes more often: the region reads exactly from one
     revision on. 0 keeps all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voters:
+    """Some of an electorate, alike in what their votes weigh."""
+
+    name: str
+    """An agent, `team:` and a team's, or `*` for every agent that is registered on the board."""
+    weight: float = 1.0
+    veto: bool = False
+    """Whether each of them can reject a proposal alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Electorate:
+    """Who decides on proposals, and when enough of them have agreed."""
+
+    voters: tuple[Voters, ...] = ()
+    approvals: float = 0.0
+    """The weight that must accept; 0 leaves it to `share`."""
+    share: float = 0.0
+    """The share of all weight that must accept: at least this much, and more than this for up to one half. 0 means more than one half."""
+    deadline: timedelta = timedelta(days=1)
+    """How long after it was made an undecided proposal ends."""
+    groups_min: int = 0
+    """From how many voter groups acceptance must come at least."""
+    group_cap: float = 0.0
+    """The most that one voter group weighs together; 0 means no cap."""
+
+    @classmethod
+    def of(cls, owner: str) -> Electorate:
+        """The owner alone; of a team any one member decides."""
+        return cls((Voters(owner),), approvals=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +85,8 @@ class Region:
     version: int = 1
     oldest: int = 0
     """The oldest revision at which the region reads exactly; 0 when retention gave nothing up."""
+    electorate: Electorate = field(default_factory=Electorate)
+    """Who decides, where the policy is `quorum`."""
 
     def may_read(self, caller: Caller) -> bool:
         """Whether `caller` may know what is in here."""
@@ -58,6 +95,12 @@ class Region:
     def may_write(self, caller: Caller) -> bool:
         """Whether `caller` may change what is in here."""
         return not self.writers or self.is_owner(caller) or includes(self.writers, caller)
+
+    def asks_others(self, caller: Caller) -> bool:
+        """Whether a write by `caller` waits for votes."""
+        if self.policy is Policy.OWNER:
+            return not self.is_owner(caller)
+        return self.policy is Policy.QUORUM
 
     def is_owner(self, caller: Caller) -> bool:
         """Whether the region belongs to `caller` or to a team it works in."""

@@ -15,7 +15,9 @@ from lavagna_server.domain.errors import (
     Invalid,
     NotFound,
     PermissionDenied,
+    StaleRecord,
 )
+from lavagna_server.domain.standings import Standing
 from lavagna_server.engine.boards import check_admin
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import Catalog
@@ -60,6 +62,42 @@ class Agents:
     def __init__(self, ground: Ground, identity: Identity) -> None:
         self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
         self._clock, self._limits, self._identity = ground.clock, ground.limits, identity
+
+    async def set_standing(
+        self, call: Call[Standing, R], draft: Standing, *, expected_version: int
+    ) -> R:
+        """Says how much an agent's word weighs, whether it is registered or not.
+
+        Raises:
+            RoleRequired: The caller is not an administrator.
+            StaleRecord: It is not at the expected version.
+            Exhausted: The board has too many.
+        """
+        check_admin(call.caller)
+
+        def operation(work: Workspace) -> Standing:
+            standings = work.board(draft.board).standings
+            known = standings.of(draft.agent)
+            if expected_version and expected_version != known.version:
+                raise StaleRecord(
+                    f"the standing of {draft.agent}",
+                    expected=expected_version,
+                    current=known.version,
+                )
+            if replace(draft, version=known.version) == known:
+                return known
+            if not known.version and len(standings) >= self._limits.agents_max:
+                most = self._limits.agents_max
+                raise Exhausted("agents_max", maximum=most, subject=draft.board)
+            standing = replace(draft, version=known.version + 1)
+            work.save(standing)
+            return standing
+
+        return await once(self._writer, call, operation)
+
+    async def standing(self, caller: Caller, agent: str) -> Standing:
+        """How much an agent's word weighs; fully and for itself where nobody said otherwise."""
+        return self._catalog.board(caller.board).standings.of(agent)
 
     async def register(
         self, call: Call[Registered, R], name: str, role: Role, teams: Sequence[str]
@@ -128,7 +166,7 @@ class Agents:
 
     async def get(self, caller: Caller, name: str) -> AgentSeen:
         """An agent of the caller's board."""
-        return self._seen(caller.board, _found(self._catalog, caller.board, name))
+        return self._known(_found(self._catalog, caller.board, name))
 
     async def list(self, caller: Caller, *, after: str, size: int) -> Sequence[AgentSeen]:
         """A page of the agents of the caller's board, by name."""
@@ -136,7 +174,7 @@ class Agents:
         page = sorted(
             (agent for agent in agents if agent.name > after), key=lambda agent: agent.name
         )[:size]
-        return [self._seen(caller.board, agent) for agent in page]
+        return [self._known(agent) for agent in page]
 
     async def hello(self, caller: Caller, session: str, teams: Sequence[str]) -> Greeting:
         """Says who the caller is, and marks it as present. Where names are trusted, an unknown agent is registered without a token.
@@ -185,6 +223,9 @@ class Agents:
         """Where an agent is registered: a server-wide one may rotate its own token through any board."""
         known = name in self._catalog.agents_of(caller.board)
         return caller.board if known or name not in self._catalog.server_agents else SERVER_WIDE
+
+    def _known(self, agent: Agent) -> AgentSeen:
+        return self._seen(agent.board, replace(agent, role=self._identity.role_of(agent)))
 
     def _seen(self, board: str, agent: Agent) -> AgentSeen:
         return AgentSeen(agent, self._identity.present(board, agent.name))

@@ -1,4 +1,4 @@
-"""The bell that wakes those who wait for work, and only those for whom there may be some."""
+"""The bell that wakes those who wait for work or for a decision, and only those for whom there may be some."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Waiter: TypeAlias = tuple[str, str]
-"""A board and a worker: an agent, or a team."""
+"""A board and a worker: an agent, or a team; or who waits for a poll."""
 
 EVERYBODY = ""
 """In place of a worker: all of a board."""
+
+
+def poll_waiter(proposal: str) -> str:
+    """Who waits for the decision on a proposal; no agent and no team has a name with a slash."""
+    return f"poll/{proposal}"
 
 
 class Bell:

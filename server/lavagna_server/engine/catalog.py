@@ -15,7 +15,8 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import NotFound
 from lavagna_server.domain.keys import Pattern
-from lavagna_server.domain.regions import Region, Regions
+from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Region, Regions
+from lavagna_server.domain.standings import Standing, Standings
 from lavagna_server.domain.trie import PatternTrie
 from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.ports.store import Record, Snapshot
@@ -48,6 +49,30 @@ class BoardCatalog:
         self._regions: dict[str, Region] = {}
         self._shared_regions = NO_REGIONS
         self._interests: dict[SpaceName, PatternTrie[Interest]] = {}
+        self._standings: dict[str, Standing] = {}
+
+    @property
+    def standings(self) -> Standings:
+        """How much whose word weighs here."""
+        return Standings(self.board.name, self._standings, self.members)
+
+    def members(self, name: str) -> list[str]:
+        """The agents that may vote as `*` or as a `team:`; observers and those whose access ended may not."""
+        team = name.removeprefix(TEAM_PREFIX)
+        return [
+            agent.name
+            for agent in self.agents.values()
+            if agent.role >= Role.AGENT
+            and not agent.revoked
+            and (name == EVERYONE or team in agent.teams)
+        ]
+
+    def put_standing(self, standing: Standing, *, remove: bool = False) -> None:
+        """Takes a standing in, or out."""
+        if remove:
+            self._standings.pop(standing.agent, None)
+        else:
+            self._standings[standing.agent] = standing
 
     def regions_of(self, space: SpaceName) -> Regions:
         """The regions that rule a space; a private one has none."""
@@ -124,7 +149,8 @@ class Catalog:
     def load(self, snapshot: Snapshot) -> None:
         """Replaces everything with what is stored."""
         records: list[Record] = [*snapshot.records(Board), *snapshot.records(Region)]
-        records += [*snapshot.records(Agent), *snapshot.records(Trigger)]
+        records += [*snapshot.records(Agent), *snapshot.records(Standing)]
+        records += [*snapshot.records(Trigger)]
         fresh = Catalog()
         for record in records:
             fresh.put(record)
@@ -163,6 +189,8 @@ class Catalog:
                 self._put_agent(record, remove=remove)
             case Region():
                 self.board(record.board).put_region(record, remove=remove)
+            case Standing():
+                self.board(record.board).put_standing(record, remove=remove)
             case Trigger():
                 self.board(record.space.board).put_trigger(record, remove=remove)
 

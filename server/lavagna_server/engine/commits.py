@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from lavagna_server.domain.agenda import Activation, ActivationId
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.decisions import Plan, decide
+from lavagna_server.domain.consensus.settling import Ending, Step, settled
+from lavagna_server.domain.decisions import Plan, committed, decide, pen_for
 from lavagna_server.domain.entries import (
     Cause,
     Change,
     Commit,
     Entry,
     EntryId,
+    Kind,
+    Occasion,
     Operation,
     Request,
     Space,
     SpaceName,
 )
 from lavagna_server.domain.errors import Invalid, LeaseLost, NotFound
+from lavagna_server.domain.keys import below
 from lavagna_server.domain.leases import LeaseToken, check_held, parse_token
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.regions import Region, Regions
+from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Form, Value
+from lavagna_server.engine.bell import poll_waiter
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.discretion import told_activation
@@ -47,16 +53,21 @@ class Written:
     plan: Plan
 
 
-class _State:
-    """A space as `decide` looks at it."""
+class SpaceState:
+    """A space as `decide` and `settled` look at it."""
 
     def __init__(self, work: Workspace, name: SpaceName, schemas: Schemas) -> None:
         self._work, self._name, self._schemas = work, name, schemas
         self.space: Space = work.space(name)
-        self.regions: Regions = work.board(name.board).regions_of(name)
+        board = work.board(name.board)
+        self.regions: Regions = board.regions_of(name)
+        self.standings: Standings = board.standings
 
     def newest(self, entry: EntryId) -> Entry | None:
         return self._work.newest(self._name, entry)
+
+    def below(self, kind: Kind, key: str) -> Iterator[Entry]:
+        return self._work.matching(self._name, below(key), frozenset({kind}))
 
     def check_schema(self, region: Region, value: Value, field: str) -> None:
         if value.form is not Form.JSON:
@@ -80,15 +91,41 @@ class Log:
         self, work: Workspace, caller: Caller, request: Request, cause: Cause | None
     ) -> Written:
         """Carries out what a caller asks for, as far as the rules allow. Raises what `decide` raises."""
-        state = _State(work, request.space, self._schemas)
+        state = self.state(work, request.space)
         plan = decide(state, request, caller=caller, now=work.now, cause=cause, limits=self._limits)
         if plan.commit is not None:
             self.append(work, plan.commit, plan.before)
         return Written(work.space(request.space), work.now, plan)
 
+    def conclude(
+        self,
+        work: Workspace,
+        name: SpaceName,
+        steps: Sequence[Step],
+        endings: Sequence[Ending] = (),
+        *,
+        author: str,
+        occasion: Occasion,
+        cause: Cause | None = None,
+        request_id: str = "",
+    ) -> Commit:
+        """Carries out what is no write of an entry's value: votes, withdrawals, and what time ends; with all that follows."""
+        state = self.state(work, name)
+        pen = pen_for(state.space, author, work.now, cause)
+        steps = settled(state, steps, pen, endings=endings)
+        commit = committed(state.space, steps, pen, occasion, request_id)
+        return self.append(work, commit, [before for before, _ in steps])
+
+    def state(self, work: Workspace, name: SpaceName) -> SpaceState:
+        """A space as the rules look at it."""
+        return SpaceState(work, name, self._schemas)
+
     def append(self, work: Workspace, commit: Commit, before: Sequence[Entry | None]) -> Commit:
         """Takes a commit into the log, and lets the controller react to it within the same commit."""
         done = work.append(commit)
+        for entry in done.entries:
+            if entry.kind is Kind.PROPOSAL and not entry.exists:
+                work.woken.add((done.space.board, poll_waiter(entry.key)))
         self._controller.react(work, done, tuple(before))
         return done
 

@@ -67,18 +67,27 @@ class Controller:
             trigger = work.trigger(id_)
             if trigger is None or trigger.suspended:
                 continue
-            own = (
-                trigger.is_own_write(commit.author, board.teams_of(commit.author))
-                and not trigger.own_writes
-            )
-            if trigger.mode is Mode.EDGE:
-                for entry in self._subjects(work, trigger, touch):
-                    self._edge(work, trigger, entry, commit.cause, may_fire=not own)
-            elif trigger.mode is Mode.EVERY and not own:
-                for entry, old in touch.changes.values():
-                    self._every(work, trigger, entry, old, commit.cause)
+            self._follow(work, board, trigger, touch, commit)
             if touch.reads and trigger.mode is not Mode.EDGE:
                 self._rate_waiting(work, trigger)
+
+    def _follow(
+        self, work: Workspace, board: BoardCatalog, trigger: Trigger, touch: _Touch, commit: Commit
+    ) -> None:
+        if trigger.mode is Mode.EDGE:
+            for entry in self._subjects(work, trigger, touch):
+                # What was only read again has changed by the commit's doing; what changed itself, by its author's.
+                author = entry.author if entry.id in touch.changes else commit.author
+                own = self._is_own(board, trigger, author)
+                self._edge(work, trigger, entry, commit.cause, may_fire=not own)
+        elif trigger.mode is Mode.EVERY:
+            for entry, old in touch.changes.values():
+                if not self._is_own(board, trigger, entry.author):
+                    self._every(work, trigger, entry, old, commit.cause)
+
+    def _is_own(self, board: BoardCatalog, trigger: Trigger, author: str) -> bool:
+        """Whether a change is the trigger's own doing, which it did not ask to see (A8)."""
+        return not trigger.own_writes and trigger.is_own_write(author, board.teams_of(author))
 
     def set_off(self, work: Workspace, trigger: Trigger) -> None:
         """Evaluates a trigger that was just set or resumed on what is there already, and on what it remembers."""

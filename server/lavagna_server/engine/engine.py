@@ -14,6 +14,7 @@ from lavagna_server.engine.boards import Boards, RegionRules
 from lavagna_server.engine.catalog import Catalog
 from lavagna_server.engine.claims import Claims
 from lavagna_server.engine.commits import Commits, Log
+from lavagna_server.engine.consensus import Consensus
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Evaluator
 from lavagna_server.engine.feed import Feed
@@ -88,6 +89,7 @@ class Engine:
         self.watches = Watches(ground, self._feed, bookmark_seconds=options.bookmark_seconds)
         self.triggers = Triggers(ground, controller, evaluator)
         self.activations = Activations(ground, log, Claims(controller, limits), self._bell)
+        self.consensus = Consensus(ground, log, self._bell)
         self.boards, self.regions = Boards(ground), RegionRules(ground, schemas)
         self.agents = Agents(ground, self.identity)
         self.upkeep = Upkeep(ground, log, controller, requests_kept=options.requests_kept)

@@ -6,6 +6,7 @@ read, and nothing else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -171,4 +172,5 @@ def _as_map(entry: Entry | None) -> dict[str, Any] | None:
         "confidence": entry.confidence,
         "sources": list(entry.sources),
         "committed_at": entry.committed_at,
+        "basis": json.loads(entry.basis) if entry.basis else {},
     }

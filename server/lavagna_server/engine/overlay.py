@@ -11,6 +11,7 @@ from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Space, SpaceName
 from lavagna_server.domain.regions import Region
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.ports.store import Changes, EdgeId, Effect, Record
 
@@ -147,6 +148,8 @@ def record_key(record: Record) -> tuple[object, ...]:
             return (Region, record.board, record.path)
         case Agent():
             return (Agent, record.board, record.name)
+        case Standing():
+            return (Standing, record.board, record.agent)
         case Trigger():
             return (Trigger, record.id)
 
@@ -158,5 +161,5 @@ def board_of(record: Record) -> str:
             return record.name
         case Trigger():
             return record.space.board
-        case Region() | Agent():
+        case Region() | Agent() | Standing():
             return record.board

@@ -68,12 +68,20 @@ class StateAt:
 
     def get(self, entries: list[EntryId]) -> dict[EntryId, Entry]:
         """Those of the entries that exist and that the caller may read."""
+        return {id_: entry for id_, entry in self.known(entries).items() if entry.exists}
+
+    def known(self, entries: list[EntryId]) -> dict[EntryId, Entry]:
+        """The newest versions of those of the entries that the caller may read, ends included."""
         readable = [entry for entry in entries if self._regions.may_read(entry.key, self._caller)]
         if self._is_newest:
-            found = self._snapshot.newest(self.space.name, readable)
-        else:
-            found = self._snapshot.as_of(self.space.name, readable, self.revision)
-        return {id_: entry for id_, entry in found.items() if entry.exists}
+            return dict(self._snapshot.newest(self.space.name, readable))
+        return dict(self._snapshot.as_of(self.space.name, readable, self.revision))
+
+    def version(self, entry: EntryId, version: int) -> Entry | None:
+        """One version of an entry that the caller may read; None when it was never made or is compacted."""
+        if not self._regions.may_read(entry.key, self._caller):
+            return None
+        return self._snapshot.version(self.space.name, entry, version)
 
     def scan(
         self, pattern: Pattern, kinds: frozenset[Kind], after: EntryId | None = None
@@ -92,9 +100,10 @@ class StateAt:
                 return
             after = page[-1].id
 
-    def changed(self, pattern: Pattern, kind: Kind, since: int) -> Iterator[EntryId]:
-        """The entries that match, may be read and have versions after a revision, whether they exist or not, by key."""
-        after: EntryId | None = None
+    def changed(
+        self, pattern: Pattern, kind: Kind, since: int, after: EntryId | None = None
+    ) -> Iterator[EntryId]:
+        """The entries that match, may be read and have versions after a revision, whether they exist or not, by key, from after `after` on."""
         while page := self._snapshot.changed(
             self.space.name,
             Scan(pattern.literal_prefix, frozenset({kind}), after, self.revision, PAGE),

@@ -124,7 +124,7 @@ class Reads:
         self,
         caller: Caller,
         space: SpaceName,
-        kind: Kind,
+        kinds: frozenset[Kind],
         pattern: Pattern,
         *,
         tags: frozenset[str],
@@ -139,7 +139,7 @@ class Reads:
             state = self._state(snapshot, caller, space, pattern, point)
             page: list[Entry] = []
             bytes_left = self._limits.page_bytes_max
-            for entry in state.scan(pattern, frozenset({kind}), after):
+            for entry in state.scan(pattern, kinds, after):
                 if not tags.issubset(entry.tags):
                     continue
                 listed = replace(entry, value=None) if keys_only else entry
@@ -265,7 +265,7 @@ class Reads:
             page = await self.list(
                 caller,
                 known.name,
-                Kind.NOTE,
+                frozenset(),
                 EVERYTHING,
                 tags=frozenset(),
                 point=ReadPoint(revision, epoch=known.epoch),

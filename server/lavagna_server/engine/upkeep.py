@@ -17,13 +17,15 @@ from lavagna_server.domain.agenda import (
     lease_expired,
     offered,
 )
+from lavagna_server.domain.consensus.proposals import Pen
+from lavagna_server.domain.consensus.settling import Step, overdue
+from lavagna_server.domain.decisions import pen_for
 from lavagna_server.domain.entries import (
     ChangeType,
-    Commit,
     Entry,
+    Kind,
     Occasion,
     SpaceName,
-    later,
 )
 from lavagna_server.domain.regions import Region, Retention
 from lavagna_server.domain.triggers import Trigger
@@ -146,7 +148,7 @@ class Upkeep:
             work.agenda.put(replace(activation, lease=replace(lease, expires_at=until)))
 
     def _expire_entries(self, work: Workspace) -> int:
-        """Ends entries whose time has come: one commit per space."""
+        """Ends entries whose time has come, and decides on proposals at their deadline: one commit per space."""
         ending: dict[SpaceName, list[Entry]] = {}
         due = work.transaction.expiring(work.now, BATCH)
         for name, stored in due:
@@ -158,16 +160,15 @@ class Upkeep:
             ):
                 ending.setdefault(name, []).append(entry)
         for name, entries in ending.items():
-            space = work.space(name)
-            at = later(space, work.now)
-            ended = tuple(
-                entry.ended(
-                    ChangeType.EXPIRED, revision=space.head + 1, author="", at=at, cause=None
-                )
-                for entry in entries
-            )
-            self._commits.append(
-                work, Commit(name, space.head + 1, at, "", Occasion.EXPIRY, ended), entries
+            state = self._commits.state(work, name)
+            pen = pen_for(state.space, "", work.now, None)
+            self._commits.conclude(
+                work,
+                name,
+                [_expired(entry, pen) for entry in entries if entry.kind is not Kind.PROPOSAL],
+                [overdue(state, entry) for entry in entries if entry.kind is Kind.PROPOSAL],
+                author="",
+                occasion=Occasion.EXPIRY,
             )
         return len(due)
 
@@ -267,6 +268,11 @@ class Upkeep:
             work.save(replace(region, oldest=horizon))
             note_compaction(work, name, subtree, horizon, author="")
         return name, subtree, max(horizon, region.oldest)
+
+
+def _expired(entry: Entry, pen: Pen) -> Step:
+    ended = entry.ended(ChangeType.EXPIRED, revision=pen.revision, author="", at=pen.at, cause=None)
+    return entry, ended
 
 
 def _in(*states: ActivationState) -> ActivationFilter:

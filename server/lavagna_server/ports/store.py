@@ -19,12 +19,13 @@ from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.domain.regions import Region
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Trigger, TriggerId
 
-Record: TypeAlias = Board | Region | Agent | Trigger
+Record: TypeAlias = Board | Region | Agent | Standing | Trigger
 """What is configured rather than written; each is identified by board (or space) and name (or path)."""
 
-RecordT = TypeVar("RecordT", Board, Region, Agent, Trigger)
+RecordT = TypeVar("RecordT", Board, Region, Agent, Standing, Trigger)
 
 
 class Order(Enum):

@@ -80,6 +80,8 @@ _ALL = {
         "ListAgents": Rule(Role.OBSERVER, "board", Work.READ, server_wide=True),
         "RotateToken": Rule(Role.OBSERVER, "name", Work.WRITE, server_wide=True),
         "RevokeAgent": Rule(Role.ADMIN, "name", Work.WRITE, server_wide=True),
+        "SetStanding": Rule(Role.ADMIN, "standing.name", Work.WRITE),
+        "GetStanding": Rule(Role.OBSERVER, "name", Work.READ),
         "Hello": Rule(Role.OBSERVER, "board", Work.READ),
     },
     "Entries": {
@@ -94,6 +96,14 @@ _ALL = {
     "Watch": {
         "Watch": Rule(Role.OBSERVER, "board", Work.STREAM),
         "Pull": Rule(Role.OBSERVER, "board", Work.WAIT),
+    },
+    "Consensus": {
+        "Propose": Rule(Role.AGENT, "board", Work.WRITE),
+        "Vote": Rule(Role.AGENT, "board", Work.WRITE),
+        "Withdraw": Rule(Role.AGENT, "board", Work.WRITE),
+        "GetProposal": Rule(Role.OBSERVER, "board", Work.READ),
+        "ListProposals": Rule(Role.OBSERVER, "board", Work.READ),
+        "WaitProposal": Rule(Role.OBSERVER, "board", Work.WAIT),
     },
     "Triggers": {
         "SetTrigger": Rule(Role.AGENT, "board", Work.WRITE),

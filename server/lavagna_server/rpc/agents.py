@@ -8,6 +8,8 @@ from importlib.metadata import version
 from lavagna.v1.agents_pb2 import (
     GetAgentRequest,
     GetAgentResponse,
+    GetStandingRequest,
+    GetStandingResponse,
     HelloRequest,
     HelloResponse,
     ListAgentsRequest,
@@ -18,6 +20,8 @@ from lavagna.v1.agents_pb2 import (
     RevokeAgentResponse,
     RotateTokenRequest,
     RotateTokenResponse,
+    SetStandingRequest,
+    SetStandingResponse,
 )
 from lavagna_server.domain.agents import check_name
 from lavagna_server.domain.names import parse_agent
@@ -26,7 +30,7 @@ from lavagna_server.engine.identity import Session
 from lavagna_server.rpc.access import methods_for
 from lavagna_server.rpc.calls import Calls
 from lavagna_server.rpc.codec import agents
-from lavagna_server.rpc.codec.checks import check_label, page_size
+from lavagna_server.rpc.codec.checks import check_label, not_negative, page_size
 from lavagna_server.rpc.codec.enums import ROLES
 from lavagna_server.rpc.codec.spaces import header
 
@@ -87,6 +91,23 @@ class Agents:
             RevokeAgentResponse,
         )
         return await self._agents.revoke(call, name)
+
+    async def SetStanding(
+        self, request: SetStandingRequest, session: Session
+    ) -> SetStandingResponse:
+        draft = agents.standing_from_wire(request)
+        version = not_negative(request.standing.version, field="standing.version")
+        call = self._calls.mutation(
+            session.caller, request, agents.standing_response, SetStandingResponse
+        )
+        return await self._agents.set_standing(call, draft, expected_version=version)
+
+    async def GetStanding(
+        self, request: GetStandingRequest, session: Session
+    ) -> GetStandingResponse:
+        _, name = parse_agent(request.name, field="name")
+        standing = await self._agents.standing(session.caller, name)
+        return GetStandingResponse(standing=agents.standing_to_wire(standing))
 
     async def Hello(self, request: HelloRequest, session: Session) -> HelloResponse:
         characters_max = self._limits.request_id_characters_max

@@ -13,10 +13,26 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from lavagna.v1 import activations_pb2, agents_pb2, boards_pb2, entries_pb2, triggers_pb2, watch_pb2
+from lavagna.v1 import (
+    activations_pb2,
+    agents_pb2,
+    boards_pb2,
+    consensus_pb2,
+    entries_pb2,
+    triggers_pb2,
+    watch_pb2,
+)
 from lavagna_server.rpc.chain import Chain, Unreadable
 
-FILES = (boards_pb2, agents_pb2, entries_pb2, watch_pb2, triggers_pb2, activations_pb2)
+FILES = (
+    boards_pb2,
+    agents_pb2,
+    entries_pb2,
+    watch_pb2,
+    consensus_pb2,
+    triggers_pb2,
+    activations_pb2,
+)
 
 
 def services() -> Iterator[ServiceDescriptor]:

@@ -70,7 +70,7 @@ class Entries:
         read = await self._reads.list(
             caller,
             space_from_wire(request.space, caller),
-            KINDS.from_wire(request.kind, field="kind"),
+            frozenset({KINDS.from_wire(request.kind, field="kind")}),
             parse_pattern(request.pattern, field="pattern", limits=limits),
             tags=frozenset(tags_from_wire(request.tags, field="tags", limits=limits)),
             point=point,

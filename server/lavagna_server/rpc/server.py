@@ -20,6 +20,7 @@ from lavagna_server.rpc.agents import Agents
 from lavagna_server.rpc.boards import Boards
 from lavagna_server.rpc.calls import Calls
 from lavagna_server.rpc.chain import Chain, Doorstep
+from lavagna_server.rpc.consensus import Consensus
 from lavagna_server.rpc.contract import handlers, services
 from lavagna_server.rpc.entries import Entries
 from lavagna_server.rpc.gates import Room, gates
@@ -137,6 +138,7 @@ class RpcServer:
             "Entries": Entries(engine, calls),
             "Watch": Watch(engine),
             "Triggers": Triggers(engine, calls),
+            "Consensus": Consensus(engine, calls, self._closing),
             "Activations": Activations(engine, calls, self._closing),
         }
 

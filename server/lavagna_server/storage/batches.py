@@ -84,7 +84,13 @@ class Batches:
         self.edges = upserting(tables.edges)
         self.lost_edges = deleting(tables.edges)
         self.requests = upserting(tables.requests)
-        records = (tables.boards, tables.regions, tables.agents, tables.triggers)
+        records = (
+            tables.boards,
+            tables.regions,
+            tables.agents,
+            tables.standings,
+            tables.triggers,
+        )
         self.saved = {table.name: upserting(table) for table in records}
         self.removed = {table.name: deleting(table) for table in records}
 

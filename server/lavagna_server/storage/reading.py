@@ -15,6 +15,7 @@ from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Entry, EntryId, Kind, SpaceName
 from lavagna_server.domain.regions import Region
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.ports.store import EdgeId, Effect, Order, Record, RecordT
 from lavagna_server.storage import agenda_selects, record_rows, rows, selects, tables
@@ -31,6 +32,7 @@ _RECORDS: Mapping[type[Record], tuple[Select[Any], Callable[[Row], Record]]] = {
     Board: (_in_order(tables.boards), record_rows.board_of),
     Region: (_in_order(tables.regions), record_rows.region_of),
     Agent: (_in_order(tables.agents), record_rows.agent_of),
+    Standing: (_in_order(tables.standings), record_rows.standing_of),
     Trigger: (_in_order(tables.triggers), record_rows.trigger_of),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -12,9 +12,11 @@ from lavagna_server.domain.agents import Agent, Role
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import ChangeType, Kind, SpaceName
 from lavagna_server.domain.keys import Pattern
-from lavagna_server.domain.regions import Policy, Region, Retention
+from lavagna_server.domain.regions import Electorate, Policy, Region, Retention, Voters
 from lavagna_server.domain.schedules import Schedule
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Mode, Source, Statistics, Trigger, TriggerLimits
+from lavagna_server.storage.damage import of_row
 from lavagna_server.storage.rows import Cells, Row, micros, micros_or_none, moment_or_none
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -35,6 +37,7 @@ def board_cells(board: Board) -> Cells:
     )
 
 
+@of_row
 def board_of(row: Row) -> Board:
     """The board of a row."""
     name, epoch, display_name, cascade_max, rating_min, version, created_at = row
@@ -57,9 +60,11 @@ def region_cells(region: Region) -> Cells:
         region.retention.versions_max,
         region.version,
         region.oldest,
+        _electorate_text(region.electorate),
     )
 
 
+@of_row
 def region_of(row: Row) -> Region:
     """The region of a row."""
     (
@@ -74,6 +79,7 @@ def region_of(row: Row) -> Region:
         versions_max,
         version,
         oldest,
+        electorate,
     ) = row
     return Region(
         board,
@@ -86,6 +92,7 @@ def region_of(row: Row) -> Region:
         Retention(_timedelta(age), versions_max),
         version,
         oldest,
+        _electorate_of(electorate),
     )
 
 
@@ -103,6 +110,7 @@ def agent_cells(agent: Agent) -> Cells:
     )
 
 
+@of_row
 def agent_of(row: Row) -> Agent:
     """The agent of a row."""
     board, name, role, teams, token_hash, revoked, created_at, version = row
@@ -116,6 +124,16 @@ def agent_of(row: Row) -> Agent:
         moment_or_none(created_at),
         version,
     )
+
+
+def standing_cells(standing: Standing) -> Cells:
+    """A standing's row."""
+    return (standing.board, standing.agent, standing.trust, standing.group, standing.version)
+
+
+def standing_of(row: Row) -> Standing:
+    """The standing of a row."""
+    return Standing(*row)
 
 
 def trigger_cells(trigger: Trigger) -> Cells:
@@ -140,6 +158,7 @@ def trigger_cells(trigger: Trigger) -> Cells:
     )
 
 
+@of_row
 def trigger_of(row: Row) -> Trigger:
     """The trigger of a row."""
     (
@@ -207,6 +226,22 @@ def _stored(value: object) -> object:
     if isinstance(value, timedelta):
         return duration(value)
     return micros(value) if isinstance(value, datetime) else value
+
+
+def _electorate_text(electorate: Electorate) -> str:
+    if electorate == Electorate():
+        return ""
+    stored = {each.name: _stored(getattr(electorate, each.name)) for each in fields(electorate)}
+    return _encoded(stored | {"voters": [asdict(each) for each in electorate.voters]})
+
+
+def _electorate_of(text: str) -> Electorate:
+    if not text:
+        return Electorate()
+    stored: dict[str, Any] = json.loads(text)
+    stored["voters"] = tuple(Voters(**each) for each in stored["voters"])
+    stored["deadline"] = timedelta(microseconds=stored["deadline"])
+    return Electorate(**stored)
 
 
 def _statistics_text(statistics: Statistics) -> str:

@@ -24,6 +24,7 @@ from lavagna_server.domain.entries import (
 from lavagna_server.domain.triggers import TriggerId
 from lavagna_server.domain.values import Form, Value
 from lavagna_server.ports.store import EdgeId, Effect
+from lavagna_server.storage.damage import of_row
 
 Row: TypeAlias = "Sequence[Any]"
 Cells: TypeAlias = tuple[object, ...]
@@ -81,6 +82,7 @@ def space_cells(space: Space) -> Cells:
     )
 
 
+@of_row
 def space_of(row: Row) -> Space:
     """The space of a row, without its number."""
     board, owner, epoch, head, oldest, activations, committed_at, digest = row
@@ -113,6 +115,7 @@ def commit_cells(space: int, commit: Commit) -> Cells:
     )
 
 
+@of_row
 def commit_of(row: Row, name: SpaceName, entries: tuple[Entry, ...]) -> Commit:
     """The commit of a row."""
     (
@@ -166,11 +169,13 @@ def version_cells(space: int, ordinal: int, entry: Entry) -> Cells:
         names_text(entry.sources),
         micros_or_none(entry.expires_at),
         None if value is None else value.form.value,
+        entry.basis or None,
         entry.weight_bytes,
         stored,
     )
 
 
+@of_row
 def version_of(row: Row) -> Entry:
     """The version of a row."""
     (
@@ -188,7 +193,10 @@ def version_of(row: Row) -> Entry:
         confidence,
         sources,
         expires_at,
-        *content,
+        form,
+        basis,
+        _,
+        content,
     ) = row
     return Entry(
         _KINDS[kind],
@@ -196,7 +204,7 @@ def version_of(row: Row) -> Entry:
         version,
         revision,
         _CHANGES[change],
-        _value_of(content),
+        _value_of(form, content),
         author,
         moment(at),
         names_of(tags),
@@ -204,6 +212,7 @@ def version_of(row: Row) -> Entry:
         names_of(sources),
         moment_or_none(expires_at),
         _cause_of(cause),
+        basis or "",
     )
 
 
@@ -228,6 +237,7 @@ def edge_cells(edge: EdgeId) -> Cells:
     return (board, owner, name, edge.binding, edge.entry.kind.value, edge.entry.key)
 
 
+@of_row
 def edge_of(row: Row) -> EdgeId:
     """The edge of a row."""
     board, owner, name, binding, kind, key = row
@@ -246,15 +256,15 @@ def effect_cells(effect: Effect) -> Cells:
     )
 
 
+@of_row
 def effect_of(row: Row) -> Effect:
     """What a request came to, from its row."""
     board, agent, request_id, fingerprint, response, at = row
     return Effect(board, agent, request_id, fingerprint, response, moment(at))
 
 
-def _value_of(content: Row) -> Value | None:
-    form, _, stored = content
-    if form is None:
+def _value_of(form: str | None, stored: bytes | None) -> Value | None:
+    if form is None or stored is None:
         return None
     kind = _FORMS[form]
     return Value(kind, stored if kind is Form.DATA else stored.decode())

@@ -100,6 +100,7 @@ class Versions(_Row, table=True):
     sources: str | None
     expires_at: int | None = Field(sa_type=BigInteger)
     form: str | None
+    basis: str | None
     weight_bytes: int
     """What the version takes in a message, so that pages can be cut without reading what is on them."""
     content: bytes | None
@@ -151,6 +152,7 @@ class Regions(_Row, table=True):
     versions_max: int = Field(sa_type=BigInteger)
     version: int = Field(sa_type=BigInteger)
     oldest: int = Field(sa_type=BigInteger)
+    electorate: str
 
 
 class Agents(_Row, table=True):
@@ -163,6 +165,16 @@ class Agents(_Row, table=True):
     token_hash: bytes
     revoked: bool
     created_at: int | None = Field(sa_type=BigInteger)
+    version: int = Field(sa_type=BigInteger)
+
+
+class Standings(_Row, table=True):
+    """How much an agent's word weighs on a board, whether or not the agent is registered."""
+
+    board: str = Field(primary_key=True)
+    agent: str = Field(primary_key=True)
+    trust: float
+    voter_group: str
     version: int = Field(sa_type=BigInteger)
 
 
@@ -314,6 +326,7 @@ heads = table(Heads)
 alive = table(Alive)
 regions = table(Regions)
 agents = table(Agents)
+standings = table(Standings)
 triggers = table(Triggers)
 activations = table(Activations)
 edges = table(Edges)

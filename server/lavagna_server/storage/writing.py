@@ -9,15 +9,22 @@ from sqlalchemy import Connection, Table, bindparam, delete, select
 
 from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
-from lavagna_server.domain.entries import ChangeType, Commit, SpaceName
+from lavagna_server.domain.entries import Commit, SpaceName
 from lavagna_server.domain.regions import Region
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Trigger
 from lavagna_server.ports.store import Changes, EdgeId, Record, Subtree
 from lavagna_server.storage import rows, selects, tables
 from lavagna_server.storage.agenda_rows import activation_cells
 from lavagna_server.storage.batches import Batches
 from lavagna_server.storage.reading import Reading
-from lavagna_server.storage.record_rows import agent_cells, board_cells, region_cells, trigger_cells
+from lavagna_server.storage.record_rows import (
+    agent_cells,
+    board_cells,
+    region_cells,
+    standing_cells,
+    trigger_cells,
+)
 from lavagna_server.storage.rows import Cells, micros
 
 _EARLIER_COMMITS = delete(tables.commits).where(
@@ -48,6 +55,7 @@ _ERASURES = (
             tables.requests,
             tables.triggers,
             tables.agents,
+            tables.standings,
             tables.regions,
             tables.spaces,
         )
@@ -96,7 +104,7 @@ class Writing(Reading):
                 name = (space, entry.kind.value, entry.key)
                 versions.append(rows.version_cells(space, ordinal, entry))
                 heads[name] = rows.head_cells(space, ordinal, entry)
-                if entry.change is ChangeType.CREATED:
+                if entry.change.begins_entry:
                     born.add(name)
         batches, cursor = self._batches, self._cursor
         batches.commits.run(cursor, written)
@@ -154,5 +162,7 @@ def _row(record: Record) -> tuple[Table, Cells]:
             return tables.regions, region_cells(record)
         case Agent():
             return tables.agents, agent_cells(record)
+        case Standing():
+            return tables.standings, standing_cells(record)
         case Trigger():
             return tables.triggers, trigger_cells(record)

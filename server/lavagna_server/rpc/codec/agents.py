@@ -9,9 +9,11 @@ from google.protobuf.duration_pb2 import Duration
 
 from lavagna.v1 import agents_pb2
 from lavagna_server.domain.agents import Agent, Caller, check_name
-from lavagna_server.domain.names import agent_name
+from lavagna_server.domain.errors import Invalid
+from lavagna_server.domain.names import agent_name, parse_agent
+from lavagna_server.domain.standings import Standing
 from lavagna_server.engine.agents import AgentSeen, Registered
-from lavagna_server.rpc.codec.checks import check_count
+from lavagna_server.rpc.codec.checks import check_count, required
 from lavagna_server.rpc.codec.enums import ROLES
 from lavagna_server.rpc.codec.pages import page_token, place_of
 from lavagna_server.rpc.codec.times import optional_moment, span_to_wire
@@ -98,6 +100,38 @@ def rotated_with(
     """The response with the token, in the form that is sent."""
     response.token = token
     return response
+
+
+def standing_from_wire(message: agents_pb2.SetStandingRequest) -> Standing:
+    """How much an agent's word is to weigh; version 0.
+
+    Raises:
+        Invalid: Naming the field.
+    """
+    required(message.HasField("standing"), field="standing")
+    wanted = message.standing
+    board, agent = parse_agent(wanted.name, field="standing.name")
+    trust = wanted.trust if wanted.HasField("trust") else 1.0
+    if not 0.0 <= trust <= 1.0:  # also false for NaN
+        raise Invalid("standing.trust", f"must be from 0 to 1, not {trust}")
+    if wanted.group:
+        check_name(wanted.group, field="standing.group")
+    return Standing(board, agent, trust, wanted.group, version=0)
+
+
+def standing_to_wire(standing: Standing) -> agents_pb2.Standing:
+    """The standing as a message."""
+    return agents_pb2.Standing(
+        name=agent_name(standing.board, standing.agent),
+        trust=standing.trust,
+        group=standing.group,
+        version=standing.version,
+    )
+
+
+def standing_response(standing: Standing) -> agents_pb2.SetStandingResponse:
+    """The standing as it now is."""
+    return agents_pb2.SetStandingResponse(standing=standing_to_wire(standing))
 
 
 def bookmark_interval(seconds: float) -> Duration:

@@ -92,6 +92,11 @@ def _change(message: entries_pb2.Change, *, field: str, limits: Limits) -> Chang
         kind_field=f"{field}.kind",
         key_field=f"{field}.key",
     )
+    if not id_.kind.is_written_freely:
+        raise Invalid(
+            f"{field}.kind",
+            f"the server alone makes entries of the kind {id_.kind.value}: see the service Consensus",
+        )
     operation, value = _operation(message, field, limits)
     expected = expected_version_from_wire(message, prefix=f"{field}.")
     if operation is Operation.APPEND and (expected is not None or message.overwrite):

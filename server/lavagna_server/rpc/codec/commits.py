@@ -111,7 +111,8 @@ def _results(written: Written) -> list[entries_pb2.ChangeResult]:
     commit = written.plan.commit
     if commit is None:
         return []
-    return [_result(entry, is_unseen=entry.id in written.plan.unseen) for entry in commit.entries]
+    answers = commit.entries[: written.plan.answers]
+    return [_result(entry, is_unseen=entry.id in written.plan.unseen) for entry in answers]
 
 
 def _result(entry: Entry, *, is_unseen: bool) -> entries_pb2.ChangeResult:

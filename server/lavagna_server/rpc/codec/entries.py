@@ -31,6 +31,7 @@ def entry_to_wire(entry: Entry, space: SpaceName | None) -> entries_pb2.Entry:
         sources=entry.sources,
         expire_time=optional_moment(entry.expires_at),
         cause=None if cause is None or space is None else cause_to_wire(cause, space),
+        basis_json=entry.basis,
     )
 
 

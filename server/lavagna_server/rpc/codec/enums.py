@@ -9,9 +9,18 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Generic, TypeVar
 
-from lavagna.v1 import activations_pb2, agents_pb2, boards_pb2, entries_pb2, triggers_pb2, watch_pb2
+from lavagna.v1 import (
+    activations_pb2,
+    agents_pb2,
+    boards_pb2,
+    consensus_pb2,
+    entries_pb2,
+    triggers_pb2,
+    watch_pb2,
+)
 from lavagna_server.domain.agenda import ActivationState
 from lavagna_server.domain.agents import Role
+from lavagna_server.domain.consensus.polls import Choice, Outcome
 from lavagna_server.domain.entries import ChangeType, Kind, Occasion
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.regions import Policy
@@ -61,7 +70,13 @@ class EnumCodec(Generic[E, N]):
 
 
 KINDS: EnumCodec[Kind, entries_pb2.Kind.ValueType] = EnumCodec(
-    "kind", {Kind.NOTE: entries_pb2.KIND_NOTE}, default=Kind.NOTE
+    "kind",
+    {
+        Kind.NOTE: entries_pb2.KIND_NOTE,
+        Kind.PROPOSAL: entries_pb2.KIND_PROPOSAL,
+        Kind.BALLOT: entries_pb2.KIND_BALLOT,
+    },
+    default=Kind.NOTE,
 )
 
 CHANGE_TYPES: EnumCodec[ChangeType, entries_pb2.ChangeType.ValueType] = EnumCodec(
@@ -71,6 +86,8 @@ CHANGE_TYPES: EnumCodec[ChangeType, entries_pb2.ChangeType.ValueType] = EnumCode
         ChangeType.UPDATED: entries_pb2.CHANGE_TYPE_UPDATED,
         ChangeType.DELETED: entries_pb2.CHANGE_TYPE_DELETED,
         ChangeType.EXPIRED: entries_pb2.CHANGE_TYPE_EXPIRED,
+        ChangeType.PROPOSED: entries_pb2.CHANGE_TYPE_PROPOSED,
+        ChangeType.DECIDED: entries_pb2.CHANGE_TYPE_DECIDED,
     },
 )
 
@@ -86,7 +103,12 @@ OCCASIONS: EnumCodec[Occasion, watch_pb2.Occasion.ValueType] = EnumCodec(
 
 POLICIES: EnumCodec[Policy, boards_pb2.Policy.ValueType] = EnumCodec(
     "policy",
-    {Policy.LATEST: boards_pb2.POLICY_LATEST, Policy.GUARDED: boards_pb2.POLICY_GUARDED},
+    {
+        Policy.LATEST: boards_pb2.POLICY_LATEST,
+        Policy.GUARDED: boards_pb2.POLICY_GUARDED,
+        Policy.OWNER: boards_pb2.POLICY_OWNER,
+        Policy.QUORUM: boards_pb2.POLICY_QUORUM,
+    },
     default=Policy.GUARDED,
 )
 
@@ -98,6 +120,27 @@ ROLES: EnumCodec[Role, agents_pb2.Role.ValueType] = EnumCodec(
         Role.ADMIN: agents_pb2.ROLE_ADMIN,
     },
     default=Role.AGENT,
+)
+
+CHOICES: EnumCodec[Choice, consensus_pb2.Choice.ValueType] = EnumCodec(
+    "choice",
+    {
+        Choice.ACCEPT: consensus_pb2.CHOICE_ACCEPT,
+        Choice.REJECT: consensus_pb2.CHOICE_REJECT,
+        Choice.ABSTAIN: consensus_pb2.CHOICE_ABSTAIN,
+    },
+)
+
+OUTCOMES: EnumCodec[Outcome, consensus_pb2.Outcome.ValueType] = EnumCodec(
+    "outcome",
+    {
+        Outcome.OPEN: consensus_pb2.OUTCOME_OPEN,
+        Outcome.ACCEPTED: consensus_pb2.OUTCOME_ACCEPTED,
+        Outcome.REJECTED: consensus_pb2.OUTCOME_REJECTED,
+        Outcome.UNDECIDED: consensus_pb2.OUTCOME_UNDECIDED,
+        Outcome.SUPERSEDED: consensus_pb2.OUTCOME_SUPERSEDED,
+        Outcome.WITHDRAWN: consensus_pb2.OUTCOME_WITHDRAWN,
+    },
 )
 
 MODES: EnumCodec[Mode, triggers_pb2.TriggerMode.ValueType] = EnumCodec(

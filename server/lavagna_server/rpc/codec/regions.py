@@ -7,16 +7,28 @@ from datetime import timedelta
 
 from lavagna.v1 import boards_pb2
 from lavagna_server.domain.agents import check_name
+from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.names import region_name
-from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Region, Retention
+from lavagna_server.domain.regions import (
+    EVERYONE,
+    TEAM_PREFIX,
+    Electorate,
+    Region,
+    Retention,
+    Voters,
+)
 from lavagna_server.rpc.codec.checks import check_bytes, check_count, not_negative, required
 from lavagna_server.rpc.codec.enums import POLICIES
 from lavagna_server.rpc.codec.times import optional_span, span_from_wire
 
 MEMBERS_MAX = 1_000
-"""Names in `readers`, and in `writers`."""
+"""Names in `readers`, in `writers`, and in an electorate."""
+WEIGHT_MAX = 1e6
+"""Of one vote."""
+DEADLINE_MAX = timedelta(days=30)
+"""Of a proposal."""
 
 
 def region_to_wire(region: Region) -> boards_pb2.Region:
@@ -32,6 +44,7 @@ def region_to_wire(region: Region) -> boards_pb2.Region:
         retention=_retention_to_wire(region.retention),
         version=region.version,
         oldest_revision=region.oldest,
+        electorate=_electorate_to_wire(region.electorate),
     )
 
 
@@ -59,6 +72,7 @@ def region_from_wire(request: boards_pb2.SetRegionRequest, board: str, *, limits
         message.schema_json,
         _retention_from_wire(message.retention),
         not_negative(message.version, field="region.version"),
+        electorate=_electorate_from_wire(message.electorate),
     )
 
 
@@ -110,3 +124,53 @@ def _retention_from_wire(message: boards_pb2.Retention) -> Retention:
     if message.HasField("age"):
         age = span_from_wire(message.age, field="region.retention.age", least=timedelta(seconds=1))
     return Retention(age, not_negative(message.versions_max, field="region.retention.versions_max"))
+
+
+def _electorate_to_wire(electorate: Electorate) -> boards_pb2.Electorate | None:
+    if electorate == Electorate():
+        return None
+    return boards_pb2.Electorate(
+        voters=[
+            boards_pb2.Voters(name=each.name, weight=each.weight, veto=each.veto)
+            for each in electorate.voters
+        ],
+        approvals=electorate.approvals,
+        share=electorate.share,
+        deadline=optional_span(electorate.deadline),
+        groups_min=electorate.groups_min,
+        group_cap=electorate.group_cap,
+    )
+
+
+def _electorate_from_wire(message: boards_pb2.Electorate) -> Electorate:
+    field = "region.electorate"
+    check_count(message.voters, MEMBERS_MAX, field=f"{field}.voters", limit="members_max")
+    if message.approvals and message.share:
+        raise Invalid(f"{field}.share", "give either approvals or share, not both")
+    deadline = Electorate().deadline
+    if message.HasField("deadline"):
+        least = timedelta(seconds=1)
+        deadline = span_from_wire(
+            message.deadline, field=f"{field}.deadline", least=least, most=DEADLINE_MAX
+        )
+    return Electorate(
+        tuple(
+            Voters(
+                _member(each.name, f"{field}.voters[{index}].name"),
+                _weight(each.weight, f"{field}.voters[{index}].weight") or 1.0,
+                each.veto,
+            )
+            for index, each in enumerate(message.voters)
+        ),
+        _weight(message.approvals, f"{field}.approvals"),
+        _weight(message.share, f"{field}.share", most=1.0),
+        deadline,
+        not_negative(message.groups_min, field=f"{field}.groups_min"),
+        _weight(message.group_cap, f"{field}.group_cap"),
+    )
+
+
+def _weight(number: float, field: str, *, most: float = WEIGHT_MAX) -> float:
+    if not 0.0 <= number <= most:  # also false for NaN
+        raise Invalid(field, f"must be from 0 to {most:g}, not {number}")
+    return number

@@ -12,6 +12,7 @@ from lavagna_server.domain.agents import Agent
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import Commit, EntryId, SpaceName
 from lavagna_server.domain.regions import Region
+from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Trigger, TriggerId
 from lavagna_server.ports.store import Changes, EdgeId, Effect, Record, Subtree
 from lavagna_server.storage.ephemeral.log import Log
@@ -33,6 +34,8 @@ def record_name(record: Record) -> RecordName:
             return (record.board, record.path)
         case Agent():
             return (record.board, record.name)
+        case Standing():
+            return (record.board, record.agent)
         case Trigger():
             return (*record.space, record.name)
 

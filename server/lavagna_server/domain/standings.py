@@ -1,0 +1,80 @@
+"""Standings: how much an agent's word weighs on a board, and with whom it speaks as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lavagna_server.domain.consensus.polls import Elector
+from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Electorate, Voters
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What administrators said of an agent; one need not be registered to have one."""
+
+    board: str
+    agent: str
+    trust: float = 1.0
+    """From 0 to 1."""
+    group: str = ""
+    """The voter group: agents that are no independent witnesses of each other, such as copies of one model. Empty means its own."""
+    version: int = 1
+
+
+class Standings:
+    """The standings on one board, and who is on it."""
+
+    def __init__(
+        self,
+        board: str,
+        standings: Mapping[str, Standing],
+        members: Callable[[str], Collection[str]],
+    ) -> None:
+        self._board = board
+        self._standings = standings
+        self._members = members
+        """The agents of a team, or for `*` all agents."""
+
+    def __len__(self) -> int:
+        return len(self._standings)
+
+    def of(self, agent: str) -> Standing:
+        """The standing of an agent; of version 0 where nobody said anything."""
+        return self._standings.get(agent) or Standing(self._board, agent, version=0)
+
+    def group_of(self, agent: str) -> str:
+        """The voter group of an agent."""
+        return self.of(agent).group or agent
+
+    def electors(self, terms: Electorate) -> tuple[Elector, ...]:
+        """The electorate as it is now, by name; who is named more than once has the weight of the first mention."""
+        named: dict[str, Voters] = {}
+        for voters in terms.voters:
+            for agent in self._agents(voters.name):
+                named.setdefault(agent, voters)
+        electors = [
+            Elector(agent, voters.weight, self.group_of(agent), voters.veto)
+            for agent, voters in sorted(named.items())
+        ]
+        return tuple(_capped(electors, terms.group_cap))
+
+    def _agents(self, name: str) -> Collection[str]:
+        if name == EVERYONE or name.startswith(TEAM_PREFIX):
+            return self._members(name)
+        return (name,)
+
+
+def _capped(electors: list[Elector], cap: float) -> Iterator[Elector]:
+    """The electors with no group weighing more than `cap` together: ten copies of one model are not ten witnesses."""
+    sums: dict[str, Fraction] = {}
+    for each in electors:
+        sums[each.group] = sums.get(each.group, Fraction(0)) + Fraction(each.weight)
+    for each in electors:
+        total = sums[each.group]
+        if cap and total > Fraction(cap):
+            weight = float(Fraction(each.weight) * Fraction(cap) / total)
+            yield Elector(each.agent, weight, each.group, each.veto)
+        else:
+            yield each
