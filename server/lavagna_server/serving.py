@@ -17,6 +17,7 @@ from lavagna_server import logs
 from lavagna_server.assembly import ADMIN_TOKEN_FILE, Server, build
 from lavagna_server.domain.errors import StartRefused, StorageFailed
 from lavagna_server.settings import Settings, SettingsRefused, default_data_dir, settings_from
+from lavagna_server.storage.damage import Damaged, NotReadable
 
 SWITCH_SECONDS = 0.000_1
 """How soon a thread gives way to another. Each write passes from the event loop to the writer and back: at Python's own
@@ -32,8 +33,18 @@ class Exit(IntEnum):
     """A setting is wrong."""
     UNAVAILABLE = 8
     """What it was given cannot be used: a port or directory in use, a newer schema, a bad certificate."""
+    UNHEALTHY = 10
+    """Its data is damaged; the doctor says more, with the same code."""
     KILLED = 130
     """It was told to stop twice."""
+
+
+_EXITS: Mapping[type[Exception], Exit] = {
+    SettingsRefused: Exit.USAGE,
+    Damaged: Exit.UNHEALTHY,
+    Exception: Exit.UNAVAILABLE,
+}
+"""What keeps a server from starting, the particular first."""
 
 
 def serve(
@@ -46,6 +57,7 @@ def serve(
     What went wrong stands in one line on standard error. `ready_file` gets a JSON object with the address once the
     server answers.
     """
+    settings: Settings | None = None
     try:
         os.umask(0o077)  # what the board holds is nobody else's to read
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -53,8 +65,9 @@ def serve(
         logs.configure(settings.log_level, settings.log_format)
         return asyncio.run(_serve(settings, ready_file))
     except (StartRefused, StorageFailed) as error:
-        print(f"lavagna: {error}", file=sys.stderr)  # noqa: T201
-        return Exit.USAGE if isinstance(error, SettingsRefused) else Exit.UNAVAILABLE
+        where = f"{settings.data_dir}: " if settings and isinstance(error, NotReadable) else ""
+        print(f"lavagna: {where}{error}", file=sys.stderr)  # noqa: T201
+        return next(code for kind, code in _EXITS.items() if isinstance(error, kind))
 
 
 def _settings(given: Mapping[str, Any], *, in_memory: bool) -> Settings:

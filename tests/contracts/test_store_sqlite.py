@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import StartRefused, StorageFailed
 from lavagna_server.ports.store import Changes, Effect, Order, Scan, Snapshot
+from lavagna_server.storage.damage import Damaged, NotReadable
 from lavagna_server.storage.sqlite import DATABASE_FILE, SqliteStore
 from tests.contracts.scribe import START, Scribe, keys, note, put
 from tests.contracts.specimens import activation, after
@@ -193,7 +194,7 @@ class TestOneServer:
     def test_a_refused_start_leaves_the_directory_free(self, tmp_path: Path) -> None:
         (tmp_path / DATABASE_FILE).write_bytes(b"not a database, but long enough to be read" * 99)
         for _ in range(2):
-            with pytest.raises(StartRefused, match="not a database"):
+            with pytest.raises(Damaged, match="not a database"):
                 SqliteStore.open(tmp_path)
 
 
@@ -239,11 +240,42 @@ class TestRefusals:
         with pytest.raises(StartRefused, match=os.strerror(errno.EACCES)):
             SqliteStore.open(tmp_path)
 
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+    def test_a_database_that_may_not_be_written_is_refused(self, tmp_path: Path) -> None:
+        with opened(tmp_path):
+            pass
+        (tmp_path / DATABASE_FILE).chmod(0o400)
+
+        with pytest.raises(NotReadable, match="may not be written, or its file system"):
+            SqliteStore.open(tmp_path)
+
     def test_a_directory_in_place_of_the_database_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / DATABASE_FILE).mkdir()
 
-        with pytest.raises(StartRefused, match="cannot be opened"):
+        with pytest.raises(NotReadable, match="cannot be opened"):
             SqliteStore.open(tmp_path)
+
+    def test_a_database_of_no_bytes_is_lost_and_not_new(self, tmp_path: Path) -> None:
+        (tmp_path / DATABASE_FILE).touch()
+
+        with pytest.raises(Damaged) as damage:
+            SqliteStore.open(tmp_path)
+        assert damage.value.what == "board.db is empty, and what it held is lost"
+        assert damage.value.remedy == "restore a backup, or remove the file to begin anew"
+        assert (tmp_path / DATABASE_FILE).stat().st_size == 0
+
+    def test_a_row_that_no_server_wrote_is_damage(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as store:
+            write_something(store)
+        with closing(sqlite3.connect(tmp_path / DATABASE_FILE)) as database, database:
+            assert database.execute("UPDATE spaces SET committed_at = 1 << 62").rowcount
+
+        with (
+            opened(tmp_path) as store,
+            pytest.raises(Damaged, match=r"is damaged .OverflowError.: restore a backup"),
+            store.snapshot() as snapshot,
+        ):
+            snapshot.space(SPACE)
 
 
 @contextmanager

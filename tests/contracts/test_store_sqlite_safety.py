@@ -338,7 +338,7 @@ class TestRestore:
     def test_a_file_that_is_no_backup_is_refused(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "backup").write_bytes(content)
 
-        with pytest.raises(StartRefused, match=r"another program|not a database"):
+        with pytest.raises(StartRefused, match=r"another program|not a database|is empty"):
             restore(tmp_path / "backup", tmp_path / "other")
 
     def test_a_backup_that_does_not_exist_is_refused(self, tmp_path: Path) -> None:

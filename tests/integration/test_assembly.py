@@ -18,6 +18,7 @@ from lavagna_server.clocks import ManualClock
 from lavagna_server.domain.errors import StartRefused
 from lavagna_server.faults import FAULT_VARIABLE
 from lavagna_server.settings import settings_from
+from lavagna_server.storage.damage import NotReadable
 from tests.integration.authority import Authority
 
 FREE = "127.0.0.1:0"
@@ -25,7 +26,7 @@ FREE = "127.0.0.1:0"
 
 def refusal(given: Mapping[str, Any]) -> str:
     """Why no server is assembled from these settings."""
-    with pytest.raises(StartRefused) as refused:
+    with pytest.raises((StartRefused, NotReadable)) as refused:
         build(settings_from({"listen": FREE, **given}))
     return str(refused.value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -80,6 +80,77 @@ def test_an_altered_value_is_found_and_not_guessed_at(data_dir: Path, clock: Man
     assert finding.what == "main/shared@3: an entry of the commit was altered"
     assert finding.remedy == "restore a backup"
     assert not finding.is_repaired
+
+
+def cut(content: bytes) -> bytes:
+    """What is left when the end of a file is lost."""
+    return content[:20_000]
+
+
+def emptied(_: bytes) -> bytes:
+    """What is left of a file whose content was never written to the disk."""
+    return b""
+
+
+def beheaded(content: bytes) -> bytes:
+    """A file whose first sector is another's."""
+    return b"x" * 512 + content[512:]
+
+
+def holed(content: bytes) -> bytes:
+    """A file whose second page is lost."""
+    return content[:4_096] + bytes(4_096) + content[8_192:]
+
+
+def garbled(content: bytes) -> bytes:
+    """A file in which a text that is in every row is not UTF-8 any more."""
+    return content.replace(b"alice", b"al\xffce")
+
+
+def unreadable_schema(content: bytes) -> bytes:
+    """A file in which SQLite complains of what cannot even be printed."""
+    return content.replace(b"CREATE TABLE commits", b"CREATE TABL\xff commits")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [cut, emptied, beheaded, holed, garbled, unreadable_schema],
+    ids=lambda each: each.__name__,
+)
+def test_a_database_that_cannot_be_read_is_told_so_and_left_alone(
+    data_dir: Path, clock: ManualClock, damage: Callable[[bytes], bytes]
+) -> None:
+    database = data_dir / "board.db"
+    damaged = damage(database.read_bytes())
+    database.write_bytes(damaged)
+    found = doctor(data_dir, repair=True, clock=clock)
+    assert found
+    for finding in found:
+        assert (finding.area, finding.is_repaired) == (Area.FILES, False)
+        assert "restore a backup" in finding.remedy
+        assert any(word in finding.what for word in ("damaged", "not a database", "is empty"))
+    assert database.read_bytes() == damaged
+
+
+def test_a_database_of_no_bytes_may_also_be_given_up(data_dir: Path) -> None:
+    (data_dir / "board.db").write_bytes(b"")
+    (finding,) = doctor(data_dir)
+    assert finding.what == "board.db is empty, and what it held is lost"
+    assert finding.remedy == "restore a backup, or remove the file to begin anew"
+
+
+def test_an_index_that_left_its_table_is_found(data_dir: Path, clock: ManualClock) -> None:
+    with closing(sqlite3.connect(data_dir / "board.db")) as database:
+        (index,) = database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '% WHERE %' LIMIT 1"
+        ).fetchone()
+        database.executescript(
+            "PRAGMA writable_schema=ON;"
+            f"UPDATE sqlite_master SET sql = sql || ' OR 1' WHERE name = '{index}'"
+        )
+    found = doctor(data_dir, clock=clock)
+    assert found[0].what.startswith("the database is damaged: ")
+    assert index in found[0].what
 
 
 def test_a_lost_commit_is_found(data_dir: Path, clock: ManualClock) -> None:

@@ -206,6 +206,17 @@ async def test_a_directory_in_use_is_told_and_by_whom(tmp_path: Path) -> None:
             assert (await board.put("plan", 1)).version == 1
 
 
+@pytest.mark.parametrize("content", [b"", b"no database" * 1_000], ids=["empty", "damaged"])
+async def test_lost_data_is_told_with_the_doctors_exit_code_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "board.db").write_bytes(content)
+    why = await refusal("--data-dir", tmp_path, "--listen", "127.0.0.1:0", code=10)
+    assert why.startswith(f"{tmp_path}: ")
+    assert "restore a backup" in why
+    assert (tmp_path / "board.db").read_bytes() == content
+
+
 async def test_a_wrong_setting_is_told_by_its_name() -> None:
     why = await refusal("--in-memory", code=2, LAVAGNA_VALUE_BYTES_MAX="much")
     assert why.startswith("LAVAGNA_VALUE_BYTES_MAX: Input should be a valid integer")

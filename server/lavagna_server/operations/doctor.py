@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from lavagna_server.operations import symptoms
 from lavagna_server.operations.symptoms import REPAIR, Area, Finding
 from lavagna_server.ports.clock import Clock
 from lavagna_server.ports.store import Changes
+from lavagna_server.storage.damage import Damaged
 from lavagna_server.storage.sqlite import SqliteStore
-from lavagna_server.storage.sqlite.inspection import holder, inspected
+from lavagna_server.storage.sqlite.inspection import Inspection, holder, inspected
 from lavagna_server.storage.sqlite.repair import rebuild
 from lavagna_server.storage.verification import Progress
 
@@ -33,11 +34,11 @@ def doctor(
     """What is wrong with the data in a directory; with `repair` also sets right what it can, while no server runs.
 
     `progress` is told the commits verified and those there are. A repair looks again afterwards: what is gone then is
-    marked as repaired.
+    marked as repaired. A database that is damaged is a finding, too, and left alone.
 
     Raises:
         StartRefused: The directory holds no board or that of a newer server, or a server runs and `repair` is asked for.
-        StorageFailed: The data cannot be read or written.
+        StorageFailed: The data may not be read or written.
     """
     patient = _Patient(data_dir, clock or SystemClock())
     if repair and (who := holder(data_dir)):
@@ -58,21 +59,30 @@ class _Patient:
 
     def examine(self, progress: Progress | None) -> Sequence[Finding]:
         """What is wrong now."""
-        with inspected(self._data_dir) as inspection:
-            snapshot, now = inspection.snapshot, self._clock.now()
-            is_served = bool(holder(self._data_dir))
-            return [
-                *symptoms.of_files(self._data_dir, inspection),
-                *symptoms.of_log(inspection, progress),
-                *symptoms.of_leases(snapshot, now, is_served=is_served),
-                *symptoms.of_triggers(inspection),
-                *symptoms.of_tokens(snapshot, self._admin_token()),
-                *symptoms.of_clock(snapshot, now),
-            ]
+        found: list[Finding] = []
+        try:
+            with inspected(self._data_dir) as inspection:
+                found.extend(self._symptoms(inspection, progress))
+        except Damaged as damage:
+            if not any(finding.is_beyond_repair for finding in found):
+                found.append(symptoms.of_damage(damage))
+        return found
+
+    def _symptoms(self, inspection: Inspection, progress: Progress | None) -> Iterator[Finding]:
+        snapshot, now = inspection.snapshot, self._clock.now()
+        is_served = bool(holder(self._data_dir))
+        yield from symptoms.of_files(self._data_dir, inspection)
+        yield from symptoms.of_log(inspection, progress)
+        yield from symptoms.of_leases(snapshot, now, is_served=is_served)
+        yield from symptoms.of_triggers(inspection)
+        yield from symptoms.of_tokens(snapshot, self._admin_token())
+        yield from symptoms.of_clock(snapshot, now)
 
     def treat(self, found: Sequence[Finding]) -> None:
         """Sets right what can be."""
         areas = {finding.area for finding in found if REPAIR in finding.remedy}
+        if any(finding.is_beyond_repair for finding in found):
+            areas &= {Area.FILES}
         if Area.FILES in areas:
             for path in symptoms.readable_by_others(self._data_dir):
                 path.chmod(path.stat().st_mode & ~symptoms.OTHERS_MAY)

@@ -15,6 +15,7 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.triggers import Trigger
 from lavagna_server.engine.identity import token_hash
 from lavagna_server.ports.store import Order, Snapshot
+from lavagna_server.storage.damage import RESTORE, Damaged
 from lavagna_server.storage.sqlite.inspection import Inspection
 from lavagna_server.storage.verification import Progress
 
@@ -45,10 +46,11 @@ class Finding:
     """What can be done about it."""
     is_repaired: bool = False
     """Whether this run did it."""
+    is_beyond_repair: bool = False
+    """Whether the database cannot be read, so that nothing in it is touched."""
 
 
 REPAIR = "doctor --repair, with the server stopped"
-RESTORE = "restore a backup"
 
 
 def readable_by_others(data_dir: Path) -> Iterator[Path]:
@@ -70,7 +72,12 @@ def of_files(data_dir: Path, inspection: Inspection) -> Iterator[Finding]:
                 f"{REPAIR}, or chmod",
             )
     for damage in inspection.damage():
-        yield Finding(Area.FILES, f"the database is damaged: {damage}", RESTORE)
+        yield of_damage(Damaged(f"the database is damaged: {damage}"))
+
+
+def of_damage(damage: Damaged) -> Finding:
+    """Of data that cannot be read."""
+    return Finding(Area.FILES, damage.what, damage.remedy, is_beyond_repair=True)
 
 
 def of_log(inspection: Inspection, progress: Progress | None) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from lavagna_server.domain.agenda import Activation, ActivationId, ActivationState
 from lavagna_server.domain.entries import Kind, SpaceName
 from lavagna_server.domain.leases import Lease
+from lavagna_server.storage.damage import of_row
 from lavagna_server.storage.record_rows import duration, limits_of, limits_text
 from lavagna_server.storage.rows import Cells, Row, micros, micros_or_none, moment, moment_or_none
 
@@ -54,6 +55,7 @@ def activation_cells(space: int, activation: Activation) -> Cells:
     )
 
 
+@of_row
 def activation_of(row: Row, space: SpaceName) -> Activation:
     """The activation of a row."""
     (_, number, trigger, worker, state, _, kind, key, version, bind, binding, rating, _, *rest) = (

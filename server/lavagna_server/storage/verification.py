@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, func, 
 
 from lavagna_server.domain.chain import chain_digest, content_digest
 from lavagna_server.domain.entries import Commit, Space, SpaceName
+from lavagna_server.storage.damage import Damaged
 from lavagna_server.storage.log_reading import LogReading
 from lavagna_server.storage.rows import space_of
 from lavagna_server.storage.tables import alive, commits, heads, spaces, versions
@@ -164,8 +165,7 @@ class _Walk(LogReading):
         """The next commits; None when the very next cannot be read."""
         try:
             return self.commits(self._space.name, after=at, limit=limit, bytes_max=PAGE_BYTES)
-        except (AttributeError, LookupError, TypeError, ValueError):
-            # Rows that no server wrote fail in as many ways as there are columns.
+        except Damaged:
             if limit > 1:
                 return self._page(at, limit // 2)
             self._note(at + 1, "the commit cannot be read")

@@ -13,9 +13,10 @@ from pathlib import Path
 from sqlalchemy import Connection, bindparam, select, update
 
 from lavagna_server.domain.errors import Invalid, StartRefused, StorageFailed
+from lavagna_server.storage.damage import Damaged
 from lavagna_server.storage.sqlite import connections, schema
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
-from lavagna_server.storage.sqlite.failures import FAILURES, meaning
+from lavagna_server.storage.sqlite.failures import FAILURES, check_not_emptied, meaning
 from lavagna_server.storage.sqlite.lock import DirectoryLock
 from lavagna_server.storage.tables import boards, spaces
 from lavagna_server.storage.verification import Finding, Progress, findings
@@ -64,6 +65,7 @@ def restore(backup: Path, directory: Path, *, progress: Progress | None = None) 
             newer server. The directory is as it was.
     """
     try:
+        check_not_emptied(backup)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = DirectoryLock(directory)
         try:
@@ -78,6 +80,8 @@ def restore(backup: Path, directory: Path, *, progress: Progress | None = None) 
         raise StartRefused(f"the backup cannot be restored: {error.strerror}") from error
     except FAILURES as error:
         raise StartRefused(f"the backup cannot be restored: {meaning(error)}") from error
+    except Damaged as error:
+        raise StartRefused(f"the backup cannot be restored: {error.what}") from error
 
 
 def _renew(path: Path, progress: Progress | None) -> None:

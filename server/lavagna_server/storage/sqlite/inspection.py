@@ -13,13 +13,13 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select
 
 from lavagna_server.domain.entries import SpaceName
-from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.domain.errors import StartRefused
 from lavagna_server.domain.triggers import TriggerId
 from lavagna_server.ports.store import Snapshot
 from lavagna_server.storage.reading import Reading
 from lavagna_server.storage.sqlite import backup, connections, schema
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
-from lavagna_server.storage.sqlite.failures import FAILURES, meaning
+from lavagna_server.storage.sqlite.failures import FAILURES, check_not_emptied, unread
 from lavagna_server.storage.sqlite.lock import LOCK_FILE
 from lavagna_server.storage.tables import edges, triggers
 from lavagna_server.storage.verification import Finding, Progress, findings
@@ -47,8 +47,9 @@ class Inspection:
 
     def damage(self) -> Sequence[str]:
         """What SQLite finds wrong with the file."""
-        rows = self._connection.exec_driver_sql("PRAGMA quick_check(10)").all()
-        return [text for (text,) in rows if text != "ok"]
+        rows = self._connection.exec_driver_sql("PRAGMA integrity_check(10)").all()
+        told = [line for (text,) in rows for line in text.splitlines()]
+        return [line for line in told if line != "ok" and not line.startswith("***")]
 
     def verify(self, progress: Progress | None = None) -> Sequence[Finding]:
         """What is wrong with the logs, and with the heads that are made of them."""
@@ -77,11 +78,12 @@ def inspected(directory: Path) -> Generator[Inspection]:
 
     Raises:
         StartRefused: There is none, or it belongs to another program or to a newer server.
-        StorageFailed: It cannot be read.
+        NotReadable: It cannot be read, in particular `Damaged`.
     """
     path = directory / DATABASE_FILE
     if not path.is_file():
         raise StartRefused(f"{directory} holds no board")
+    check_not_emptied(path)
     engine = connections.readers(path, 1)
     try:
         with engine.connect() as connection:
@@ -90,7 +92,7 @@ def inspected(directory: Path) -> Generator[Inspection]:
             with closing(Reading(connection, {})) as snapshot:
                 yield Inspection(connection, snapshot)
     except FAILURES as error:
-        raise StorageFailed(meaning(error)) from error
+        raise unread(error) from error
     finally:
         engine.dispose()
 

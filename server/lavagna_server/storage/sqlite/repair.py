@@ -6,10 +6,9 @@ from pathlib import Path
 
 from sqlalchemy import delete, exists, false, func, insert, select
 
-from lavagna_server.domain.errors import StorageFailed
 from lavagna_server.storage.sqlite import connections
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
-from lavagna_server.storage.sqlite.failures import FAILURES, meaning
+from lavagna_server.storage.sqlite.failures import FAILURES, unwritten
 from lavagna_server.storage.sqlite.lock import DirectoryLock
 from lavagna_server.storage.tables import alive, edges, heads, triggers, versions
 
@@ -65,7 +64,7 @@ def rebuild(directory: Path) -> None:
                 connection.execute(repair)
             connection.commit()
     except FAILURES as error:
-        raise StorageFailed(meaning(error)) from error
+        raise unwritten(error) from error
     finally:
         engine.dispose()
         lock.release()

@@ -21,8 +21,9 @@ def prepare(connection: Connection) -> None:
     if _is_empty(connection):
         METADATA.create_all(connection)
         connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
     check(connection)
+    # Written at every start: nothing else tells early that a file may only be read.
+    connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
     connection.commit()
 
 
@@ -33,7 +34,7 @@ def check(connection: Connection) -> None:
         StartRefused: It belongs to another program or to a newer server.
     """
     if _number(connection, "application_id") != APPLICATION_ID:
-        raise StartRefused("the database belongs to another program")
+        raise StartRefused("the database belongs to another program, or its header is damaged")
     version = _number(connection, "user_version")
     if version > SCHEMA_VERSION:
         raise StartRefused(

@@ -12,13 +12,13 @@ from sqlalchemy import Connection, Engine, Insert, Table
 from sqlalchemy.dialects import sqlite
 
 from lavagna_server.domain.entries import SpaceName
-from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.domain.errors import StartRefused
 from lavagna_server.ports.store import Snapshot, Transaction
 from lavagna_server.storage.batches import Batches
 from lavagna_server.storage.reading import Reading
 from lavagna_server.storage.sqlite import backup, connections, schema
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
-from lavagna_server.storage.sqlite.failures import FAILURES, meaning
+from lavagna_server.storage.sqlite.failures import FAILURES, check_not_emptied, unread, unwritten
 from lavagna_server.storage.sqlite.lock import DirectoryLock
 from lavagna_server.storage.verification import Finding, Progress, findings
 from lavagna_server.storage.writing import Writing
@@ -55,7 +55,8 @@ class SqliteStore:
         """The store in `directory`, which is made when it does not exist.
 
         Raises:
-            StartRefused: Another server uses it, it holds something else, or the storage refuses.
+            StartRefused: Another server uses it, it holds something else, or it may not be written.
+            NotReadable: The database cannot be read, in particular `Damaged`.
         """
         with ExitStack() as undo:
             try:
@@ -63,6 +64,7 @@ class SqliteStore:
                 lock = DirectoryLock(directory)
                 undo.callback(lock.release)
                 path = directory / DATABASE_FILE
+                check_not_emptied(path)
                 writer = connections.writer(path)
                 undo.callback(writer.dispose)
                 with writer.connect() as connection:
@@ -72,7 +74,7 @@ class SqliteStore:
             except OSError as error:
                 raise StartRefused(f"{directory}: {error.strerror}") from error
             except FAILURES as error:
-                raise StartRefused(f"{directory}: {meaning(error)}") from error
+                raise unread(error) from error
             undo.pop_all()
             return store
 
@@ -90,7 +92,7 @@ class SqliteStore:
                 self._space_ids.clear()  # some may be of spaces that do not come to be
                 connection.connection.rollback()
                 if isinstance(error, FAILURES):
-                    raise StorageFailed(meaning(error)) from error
+                    raise unwritten(error) from error
                 raise
             finally:
                 connection.rollback()  # only in SQLAlchemy's books: the database has ended it
@@ -126,7 +128,7 @@ class SqliteStore:
                 _run(connection, "BEGIN", "SELECT 1 FROM spaces LIMIT 1")
                 yield connection
         except FAILURES as error:
-            raise StorageFailed(meaning(error)) from error
+            raise unread(error) from error
 
     def close(self) -> None:
         """Ends all connections and lets go of the directory."""
