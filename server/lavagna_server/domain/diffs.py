@@ -18,7 +18,7 @@ COMPARED_BYTES_MAX = 1 << 20
 """Of all values that one comparison compares line by line."""
 COMPARED_PAIRS_MAX = 1_000_000
 """Of a line before with a line after, in one comparison: the time that it takes grows with them."""
-SUBJECT = "this comparison (give a narrower pattern)"
+SUBJECT = "this comparison is too large (give a narrower pattern)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Comparison:
             Exhausted: There are too many, or they are too large together.
         """
         if len(self.differences) == self._limits.page_entries_max:
-            limit = "entries that differ (page_entries_max)"
+            limit = "the number of entries that differ (page_entries_max)"
             raise Exhausted(limit, maximum=self._limits.page_entries_max, subject=SUBJECT)
         known = after or before
         assert known is not None
@@ -75,7 +75,7 @@ class Comparison:
 
     def _check_room(self, found: Difference) -> None:
         if found.weight_bytes > self._bytes_left:
-            limit = "bytes of one response (commit_bytes_max)"
+            limit = "the size of one response in bytes (commit_bytes_max)"
             raise Exhausted(limit, maximum=self._limits.commit_bytes_max, subject=SUBJECT)
 
     def _unified(self, key: str, old: Value | None, new: Value | None) -> str:

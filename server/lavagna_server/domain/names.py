@@ -134,8 +134,9 @@ def _space(parent: list[str], field: str, kind: str) -> SpaceName:
 
 
 def _rule(kind: str) -> str:
+    article = "an" if kind[0] in "aeiou" else "a"
     return (
-        f"the name of a {kind} is boards/{{board}}/{kind}s/{{{kind}}}, "
+        f"the name of {article} {kind} is boards/{{board}}/{kind}s/{{{kind}}}, "
         f"with /agents/{{agent}} after the board when it looks at a private space"
     )
 

@@ -125,9 +125,12 @@ class Identity:
         if registered is not None and registered.revoked:
             raise Unauthenticated(f"{name} was revoked")
         teams = frozenset(registered.teams) if registered else frozenset[str]()
-        # An agent that was merely taken in is trusted like any other; one that was registered has the role it was given.
-        role = registered.role if registered is not None and registered.token_hash else Role.ADMIN
+        role = self.role_of(registered) if registered is not None else Role.ADMIN
         return Caller(board, name, role, teams)
+
+    def role_of(self, agent: Agent) -> Role:
+        """What the agent may do: what it was registered for; all, where it was merely taken in by a trusted name."""
+        return agent.role if agent.token_hash or not self.trust_names else Role.ADMIN
 
     def present(self, board: str, agent: str) -> Presence | None:
         """When an agent was last seen since the server started."""

@@ -56,7 +56,7 @@ def batch_response(
     """The entries that exist, and the keys of those that do not."""
     weight = sum(entry.weight_bytes for entry in read.entries)
     if weight > limits.commit_bytes_max:  # this read has no pages to spread it over
-        limit = "bytes of one response (commit_bytes_max)"
+        limit = "the size of one response in bytes (commit_bytes_max)"
         raise Exhausted(limit, maximum=limits.commit_bytes_max, subject="these entries")
     found = {entry.key for entry in read.entries}
     return entries_pb2.BatchGetResponse(
