@@ -46,6 +46,10 @@ Expect = Annotated[
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is there, unseen.")]
 
+OverwriteFile = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file if there is one.")
+]
+
 Tags = Annotated[
     list[str] | None,
     typer.Option("--tag", help="A label; may be given again.", metavar="TAG"),

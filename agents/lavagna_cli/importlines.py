@@ -1,6 +1,7 @@
 """Reads the lines of an export back, and says which line is wrong and how."""
 
 import base64
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,12 @@ from lavagna import ChangeType, Entry, Kind, Space
 from lavagna_cli.exportlines import FORMAT_NAME, FORMAT_VERSION, Header
 from lavagna_cli.failures import BadInput
 from lavagna_cli.fields import Fields, Wrong, only_member, parsed_json
+
+_NEVER_IN_KEYS = "*{}"
+"""They belong to patterns."""
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+"""Unicode's categories of what nobody sees; a key may have the joiner of emoji alone."""
+_JOINER = "\u200d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +44,18 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
     """The lines between the header and the end.
 
     Raises:
-        BadInput: A line is malformed, or the end is missing; names the line.
+        BadInput: A line is malformed, or the end is missing or not the last; names the line.
     """
     number = 1
+    lines = iter(lines)
     for line in lines:
         number += 1
         try:
             name, content = only_member(line)
             if name == "end":
                 _check_end(content, number - 1)
+                number += 1
+                _check_nothing_follows(lines)
                 return
             yield Line(number, name == "state", _entries(name, content), len(line))
         except Wrong as wrong:
@@ -76,6 +86,11 @@ def _check_end(content: Fields, lines: int) -> None:
         raise Wrong(f"there are {lines} lines before the end and not {content.count('lines')}")
 
 
+def _check_nothing_follows(rest: Iterator[bytes]) -> None:
+    if any(line.strip() for line in rest):
+        raise Wrong("something follows the end")
+
+
 def _entries(name: str, content: Fields) -> tuple[Entry, ...]:
     if name == "state":
         return (_entry(content),)
@@ -88,7 +103,7 @@ def _entries(name: str, content: Fields) -> tuple[Entry, ...]:
 def _entry(content: Fields) -> Entry:
     value, json_text = _value(content)
     return Entry(
-        key=content.text("key"),
+        key=_key(content),
         kind=content.choice("kind", Kind),
         version=content.count("version"),
         revision=content.count("revision"),
@@ -102,6 +117,17 @@ def _entry(content: Fields) -> Entry:
         expires_at=content.time("expires_at") if content.has("expires_at") else None,
         json_text=json_text,
     )
+
+
+def _key(content: Fields) -> str:
+    """A key; what only the server can tell, such as its own limits, it tells at the commit."""
+    key = content.text("key")
+    if not {"", ".", ".."}.isdisjoint(key.split("/")):
+        raise Wrong(f"{content.where}.key has an empty, '.' or '..' segment")
+    for c in key:
+        if c in _NEVER_IN_KEYS or (unicodedata.category(c) in _UNSEEN and c != _JOINER):
+            raise Wrong(f"{content.where}.key has {c!a}, which no key has")
+    return key
 
 
 def _value(content: Fields) -> tuple[Any, str | None]:

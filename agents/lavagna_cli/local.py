@@ -44,7 +44,7 @@ def backup(data_dir: Path, out: Path, report: Report) -> None:
     """Copies the boards of a directory to a new file; a server may run on them meanwhile.
 
     Raises:
-        NotAllowed: The directory holds no board, or the file exists.
+        NotAllowed: The directory holds no board.
         NotUsable: The boards cannot be read, or the file cannot be written.
     """
     with _own_failures() as server:

@@ -39,6 +39,11 @@ class Batch:
         """The number of the first line."""
         return self.lines[0].number
 
+    def number_of(self, key: str) -> int:
+        """The number of the line with this key; the first one's when none has it."""
+        have = (line.number for line in self.lines if key in {each.key for each in line.entries})
+        return next(have, self.number)
+
 
 def batches(lines: Iterable[Line]) -> Iterator[Batch]:
     """The commits to make: each commit for itself, the state in pieces that fit a commit.
@@ -74,8 +79,8 @@ class Replay:
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """The version that the import last made of each key."""
 
-    async def commit(self, batch: Batch) -> int:
-        """Commits a batch, once however often it is tried; the number of changes it makes.
+    async def commit(self, batch: Batch) -> Sequence[Written]:
+        """Commits a batch, once however often it is tried; what it changes, or changed before.
 
         Raises:
             Conflict: Somebody else wrote one of its keys.
@@ -87,7 +92,7 @@ class Replay:
                 raise
             written = await self._committed(batch, overwrite=True)
         self.versions.update({each.key: each.version for each in written})
-        return len(written)
+        return written
 
     async def _committed(self, batch: Batch, *, overwrite: bool) -> Sequence[Written]:
         """Every try that differs has a request id of its own, the same each time it is made."""

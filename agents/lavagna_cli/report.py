@@ -124,7 +124,9 @@ def _usage_message(error: Exception) -> str | None:
     The class of these errors has no public name, and has moved between versions.
     """
     format_message = getattr(error, "format_message", None)
-    return str(format_message()) if callable(format_message) else None
+    if not callable(format_message):
+        return None
+    return str(format_message()).removeprefix("Invalid value: ")
 
 
 def _from_the_board(error: errors.LavagnaError) -> Complaint:
@@ -140,7 +142,9 @@ def _from_the_board(error: errors.LavagnaError) -> Complaint:
     elif isinstance(error, errors.Exhausted):
         details["retry_after"] = error.retry_after
     hint = " ".join(getattr(error, "__notes__", ())) or hints.for_error(error)
-    return Complaint(code, error.reason, error.message, hint, aside, details)
+    # Who typed one key has no list of changes in mind.
+    message = error.message.removeprefix("changes[0].")
+    return Complaint(code, error.reason, message, hint, aside, details)
 
 
 def _found(conflict: errors.Conflict) -> str:

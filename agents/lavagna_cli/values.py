@@ -63,6 +63,11 @@ def in_form(content: bytes, form: Form | None) -> str | bytes | JsonText:
     return JsonText(text)
 
 
+def begins_like_json(text: str) -> bool:
+    """Whether somebody who wrote this may have meant JSON that is more than a number or a word."""
+    return text.lstrip().startswith(("{", "[", '"'))
+
+
 def _no_such_number(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
 

@@ -114,6 +114,10 @@ def broken() -> Iterator[tuple[str, bytes]]:
     yield "state is not an object", line(state=[])
     yield "'vote' is not a kind of line", line(vote={})
     yield "state.key is not a string", line(state={**good, "key": None})
+    for key in ("", "/a", "a//b", "./a", "a/.."):
+        yield "state.key has an empty, '.' or '..' segment", line(state={**good, "key": key})
+    for key in ("a/*", "a/{b}", "a\x00", "a\u202eb", "a\ud800"):
+        yield "which no key has", line(state={**good, "key": key})
     yield "state.kind is not one of note", line(state={**good, "kind": "dream"})
     yield "state.version is not a whole number", line(state={**good, "version": -1})
     yield "state.version is not a whole number", line(state={**good, "version": True})
@@ -139,6 +143,14 @@ def test_a_bad_line_is_named_by_its_number_and_its_fault(fault: str, bad: bytes)
 
     assert refused.value.message.startswith("Line 3: ")
     assert fault in refused.value.message
+
+
+def test_nothing_but_blank_lines_may_follow_the_end() -> None:
+    whole = exported(exportlines.state_line(written()))
+    read([*whole, b"\n", b"  \n"])
+
+    with pytest.raises(BadInput, match="Line 4: something follows the end"):
+        read([*whole, b"\n", b"{}\n"])
 
 
 def test_an_export_that_was_cut_short_is_told_apart() -> None:

@@ -56,7 +56,7 @@ _AGENTS = Listing(
     scope=Scope.BOARD,
     example="""
     lavagna agents register programmer --team developers
-    lavagna agents register ops --role admin --whole-server -o text > token
+    lavagna agents register ops --role admin --whole-server > token
     """,
 )
 async def register(
@@ -81,9 +81,10 @@ async def register(
     _show_token(invocation.screen, name, registered.token, document)
 
 
-@command(app, scope=Scope.BOARD, example="lavagna agents rotate programmer")
-async def rotate(invocation: Invocation, name: Name) -> None:
-    """Print a new token for an agent; the old one ends at once."""
+@command(app, scope=Scope.BOARD, example="lavagna agents rotate programmer --yes")
+async def rotate(invocation: Invocation, name: Name, *, yes: Yes = False) -> None:
+    """Print a new token for an agent; the old one ends at once, on open streams too."""
+    confirmed(f"End the present token of {name}?", yes=yes)
     async with invocation.board() as board:
         token = await board.agents.rotate(name)
     _show_token(invocation.screen, name, token, {"token": token})
@@ -131,5 +132,8 @@ def _properties(member: Member) -> dict[str, str]:
 
 
 def _show_token(screen: Screen, agent: str, token: str, document: Document) -> None:
-    screen.done(document, bare=token, remark=f"LAVAGNA_TOKEN={token}")
-    screen.remark(f"The token of {agent}; it cannot be read again.")
+    """Prints the bare token, so that `$(…)` and `>` take it, and tells people what it is."""
+    screen.done(document, bare=token, remark=token)
+    screen.remark(
+        f"This is the token of {agent}, which cannot be read again; {agent} says it as LAVAGNA_TOKEN."
+    )

@@ -11,7 +11,8 @@ from typing import Annotated, BinaryIO
 import typer
 
 from lavagna import Board
-from lavagna_cli import exportlines, progress
+from lavagna_cli import exportlines, outfiles, progress
+from lavagna_cli.arguments import OverwriteFile
 from lavagna_cli.command import SERVER, command
 from lavagna_cli.exportlines import Header
 from lavagna_cli.invocation import Invocation
@@ -31,15 +32,19 @@ async def export(
     invocation: Invocation,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="Where to write; standard output if left out."),
+        typer.Argument(metavar="FILE", help="A new file; standard output if - or left out."),
     ] = None,
+    *,
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Write a space's history as JSON lines: a header, the oldest state, every commit, an end.
 
     Values are kept byte for byte. A file is complete or not there.
     """
     lines = 0
-    with _sink(file) as sink:
+    if file is not None and str(file) == "-":
+        file = None
+    with _sink(file, overwrite=overwrite) as sink:
         async with invocation.board() as board:
             async for line in _lines(invocation, board):
                 sink.write(line)
@@ -79,17 +84,15 @@ async def _lines(invocation: Invocation, board: Board) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def _sink(file: Path | None) -> Generator[BinaryIO]:
+def _sink(file: Path | None, *, overwrite: bool) -> Generator[BinaryIO]:
     """Standard output, or a file that takes its name only when it is whole."""
     if file is None:
         yield sys.stdout.buffer
-        return
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        with unfinished.open("wb") as sink:
+    elif file.exists() and not (file.is_file() or file.is_dir()):
+        with file.open("wb") as sink:  # a pipe or a device, where nothing is replaced
+            yield sink
+    else:
+        with outfiles.made(file, overwrite=overwrite) as unfinished, unfinished.open("wb") as sink:
             yield sink
             sink.flush()
             os.fsync(sink.fileno())
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)

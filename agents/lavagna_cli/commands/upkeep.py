@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from lavagna_cli import documents, local, progress, values
-from lavagna_cli.arguments import DataDir
+from lavagna_cli import documents, local, outfiles, progress, values
+from lavagna_cli.arguments import DataDir, OverwriteFile
 from lavagna_cli.command import SERVER, Scope, command
 from lavagna_cli.exits import ExitCode
 from lavagna_cli.invocation import Invocation
@@ -84,11 +84,15 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the copy.")],
     *,
     data_dir: DataDir = None,
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Copy all boards to one file, as they are now; the server may run meanwhile."""
     where = data_dir or local.data_dir()
-    with progress.bar(invocation.screen, "Copying", total=None) as report:
-        local.backup(where, file, report)
+    with (
+        outfiles.made(file, overwrite=overwrite) as unfinished,
+        progress.bar(invocation.screen, "Copying", total=None) as report,
+    ):
+        local.backup(where, unfinished, report)
     invocation.screen.done(
         {"data_dir": str(where), "file": str(file)},
         bare=str(file),

@@ -54,11 +54,12 @@ async def put(
 ) -> None:
     """Store a value under a key.
 
-    Without --json, --text or --data it is JSON if it parses as JSON, else text, else (when it is not
-    UTF-8) bytes; it is kept byte for byte. To replace an entry, say which version you saw with
+    Without --json, --text or --data it is JSON if it parses as JSON, else text (with a warning where
+    it begins like JSON), else (when it is not UTF-8) bytes; it is kept byte for byte. To replace an entry, say which version you saw with
     --expect, or --overwrite.
     """
-    content = values.read(value, _form(as_json=as_json, as_text=as_text, as_data=as_data))
+    form = _form(as_json=as_json, as_text=as_text, as_data=as_data)
+    content = values.read(value, form)
     async with invocation.board() as board:
         written = await board.put(
             key,
@@ -71,6 +72,11 @@ async def put(
             ttl=ttl,
         )
     _show(invocation.screen, written)
+    if form is None and isinstance(content, str) and values.begins_like_json(content):
+        invocation.screen.remark(
+            "It begins like JSON but does not parse, so it is kept as text."
+            " Pass --text if it is meant so, or --json to have such a value refused."
+        )
 
 
 @command(

@@ -263,3 +263,29 @@ async def test_colours_are_for_terminals_that_want_them(shell: Shell) -> None:
     assert b"\x1b[" in (await coloured.ok("ls")).out
     assert b"\x1b[3" not in (await plain.ok("ls")).out
     assert json.loads((await coloured.ok("ls", "-o", "json")).out)["entries"][0]["key"] == "k"
+
+
+async def test_what_begins_like_json_and_is_none_is_kept_with_a_warning(shell: Shell) -> None:
+    for key, value in (("object", '{"a":'), ("list", "[1, 2"), ("string", ' "half')):
+        put = await shell.ok("put", key, value)
+
+        assert "does not parse" in put.err
+        assert "--text" in put.err
+        assert (await shell.read("get", key))["form"] == "text"
+    assert (await shell.ok("put", "meant", '{"a":', "--text")).err == ""
+    assert (await shell.ok("put", "plain", "hello")).err == ""
+    assert (await shell.ok("put", "whole", '{"a": 1}')).err == ""
+
+
+async def test_a_key_that_cannot_be_is_refused_in_plain_words(shell: Shell) -> None:
+    refused = await shell.run("put", "../x", "v")
+
+    assert refused.code == ExitCode.INVALID
+    assert refused.err == "error: key: a segment of a key must not be '..'\n"
+
+
+async def test_a_conflict_with_an_empty_value_says_so(shell: Shell) -> None:
+    await shell.ok("put", "k", "")
+    refused = await shell.run("put", "k", "v", "--expect", "7")
+
+    assert "Its value is now empty. " in refused.err

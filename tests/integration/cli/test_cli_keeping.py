@@ -86,7 +86,7 @@ async def test_an_agent_is_registered_used_rotated_and_revoked(shell: Shell) -> 
     bob = shell.having(token=made["token"])
     who = await bob.read("agents", "whoami")
     refused = (await bob.run("put", "k", "v", "-o", "json")).error
-    rotated = (await shell.ok("agents", "rotate", "bob", "-o", "text")).text.strip()
+    rotated = (await shell.ok("agents", "rotate", "bob", "--yes", "-o", "text")).text.strip()
     old = (await bob.run("ls", "-o", "json")).error
     new = shell.having(token=rotated)
     await new.ok("ls")
@@ -102,12 +102,26 @@ async def test_an_agent_is_registered_used_rotated_and_revoked(shell: Shell) -> 
     assert ("bob", True) in [(each["id"], each["revoked"]) for each in listed]
 
 
-async def test_a_token_is_printed_so_that_a_shell_can_take_it(shell: Shell) -> None:
+async def test_a_token_is_all_that_is_printed_so_that_a_shell_can_take_it(shell: Shell) -> None:
     printed = await shell.ok("agents", "register", "carol")
+    rotated = await shell.ok("agents", "rotate", "carol", "--yes")
 
-    assert printed.text.startswith("LAVAGNA_TOKEN=")
-    assert "cannot be read again" in printed.err
+    for each in (printed, rotated):
+        assert each.text.removesuffix("\n").isidentifier()
+        assert "cannot be read again" in each.err
+        assert each.text.strip() not in each.err
+    carol = shell.having(token=rotated.text.strip())
+    assert (await carol.read("agents", "whoami"))["member"]["id"] == "carol"
     assert (await shell.run("agents", "register", "carol")).code == ExitCode.CONFLICT
+
+
+async def test_a_token_that_is_in_use_is_not_ended_unasked(shell: Shell) -> None:
+    token = (await shell.ok("agents", "register", "carol")).text.strip()
+    refused = await shell.run("agents", "rotate", "carol")
+
+    assert refused.code == ExitCode.USAGE
+    assert "pass --yes" in refused.err
+    await shell.having(token=token).ok("ls")
 
 
 async def test_whoami_tells_name_role_and_how_it_is_known(shell: Shell, board: str) -> None:
@@ -118,3 +132,14 @@ async def test_whoami_tells_name_role_and_how_it_is_known(shell: Shell, board: s
         assert words in shown
     assert told["trusted"] is True
     assert "/lavagna.v1.Entries/Commit" in told["methods"]
+
+
+async def test_the_list_of_agents_and_whoami_tell_the_same_role(shell: Shell) -> None:
+    await shell.ok("agents", "register", "carol", "--role", "observer")
+    told = {
+        name: (await shell.having(agent=name).read("agents", "whoami"))["member"]["role"]
+        for name in ("ada", "carol")
+    }
+    listed = {each["id"]: each["role"] for each in (await shell.read("agents", "list"))["agents"]}
+
+    assert listed == told == {"ada": "admin", "carol": "observer"}

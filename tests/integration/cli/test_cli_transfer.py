@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -79,7 +81,12 @@ async def test_an_import_brings_every_version_byte_for_byte(
     copy = await copy_of(shell, written.name)
     done = await copy.read("import", file)
 
-    assert done == {"board": f"{written.name}-copy", "commits": 11, "changes": 15}
+    assert done == {
+        "board": f"{written.name}-copy",
+        "commits": 11,
+        "changes": 15,
+        "changes_there_already": 0,
+    }
     async with lavagna.connect(target, board=f"{written.name}-copy") as copied:
         originals = [entry async for entry in written.entries()]
         copies = [entry async for entry in copied.entries()]
@@ -123,12 +130,16 @@ async def test_an_import_that_was_interrupted_goes_on_and_doubles_nothing(
     await copy.ok("regions", "delete", "log", "--yes")
     resumed = await copy.read("import", file)
     again = await copy.read("import", file)
+    told = await copy.ok("import", file)
     versions = await copy.read("history", "k")
 
     assert stopped.code == ExitCode.REFUSED
-    assert "line 12 of the import" in stopped.err
+    assert "line 12 of the import, after 13 changes in 10 commits" in stopped.err
     assert "Run the same command again" in stopped.err
-    assert resumed == again
+    assert (resumed["commits"], resumed["changes"]) == (1, 2)
+    assert (again["commits"], again["changes"]) == (0, 0)
+    assert (resumed["changes_there_already"], again["changes_there_already"]) == (13, 15)
+    assert told.text == f"Nothing is new: {written.name}-copy has all 15 changes already\n"
     assert [each["version"] for each in versions["versions"]] == [2, 1]
     assert (await copy.read("agents", "whoami"))["revision"] == 11
 
@@ -195,6 +206,37 @@ async def test_a_bad_line_is_named_before_anything_is_imported(
     assert await copy.read("ls") == {"entries": []}
 
 
+async def test_what_no_server_takes_is_named_before_anything_is_imported(
+    shell: Shell, written: lavagna.Board
+) -> None:
+    exported = (await shell.ok("export")).out
+    copy = await copy_of(shell, written.name)
+    keyed = await copy.run("import", "-", typed=exported.replace(b'"key": "k"', b'"key": "../k"'))
+    twice = await copy.run("import", "-", typed=exported + exported)
+
+    assert (keyed.code, twice.code) == (ExitCode.INVALID, ExitCode.INVALID)
+    assert keyed.err.startswith("error: Line 10: commit.entries[0].key has an empty, '.' or '..'")
+    assert twice.err.startswith("error: Line 14: something follows the end")
+    assert await copy.read("ls") == {"entries": []}
+
+
+async def test_what_only_the_server_refuses_is_named_by_its_line_and_what_came_before_is_told(
+    shell: Shell, written: lavagna.Board
+) -> None:
+    await written.compact()
+    exported = (await shell.ok("export")).out
+    copy = await copy_of(shell, written.name)
+    refused = await copy.run(
+        "import", "-", typed=exported.replace(b'"key": "v/lines"', b'"key": "v/%s"' % (b"x" * 600))
+    )
+    lines = exported.splitlines()
+    at = next(n for n, line in enumerate(lines, 1) if b'"key": "v/lines"' in line)
+
+    assert refused.code == ExitCode.INVALID
+    assert f"That was line {at} of the import, after 5 changes in 2 commits" in refused.err
+    assert len((await copy.read("ls"))["entries"]) == 5
+
+
 async def test_an_empty_board_is_a_header_and_an_end(shell: Shell) -> None:
     exported = await shell.ok("export")
 
@@ -209,8 +251,58 @@ async def test_a_file_that_cannot_be_written_leaves_nothing_behind(
     nowhere = await shell.run("export", tmp_path / "no" / "such" / "place.jsonl")
     missing = await shell.run("export", "--board", "no-such-board", tmp_path / "file.jsonl")
 
-    assert nowhere.code == ExitCode.UNEXPECTED
-    assert "No such file or directory" in nowhere.err
+    assert nowhere.code == ExitCode.USAGE
+    assert nowhere.err.startswith(
+        f"error: Cannot write {tmp_path}/no/such/place.jsonl: there is no"
+    )
     assert missing.code == ExitCode.NOT_FOUND
     assert names(tmp_path) == []
     assert written.name
+
+
+async def test_a_dash_is_standard_output(
+    shell: Shell, written: lavagna.Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exported = await shell.ok("export", "-")
+
+    assert len(exported.lines) == 13
+    assert names(tmp_path) == []
+    assert written.name
+
+
+async def test_a_file_that_exists_is_replaced_only_when_that_is_said(
+    shell: Shell, written: lavagna.Board, tmp_path: Path
+) -> None:
+    file, link = tmp_path / "board.jsonl", tmp_path / "link"
+    file.write_text("precious")
+    link.symlink_to(file)
+    refused = await shell.run("export", file)
+    kept = file.read_text()
+    await shell.ok("export", link, "--overwrite")
+
+    assert refused.code == ExitCode.REFUSED
+    assert refused.err.startswith(f"error: {file} exists already. Choose another name, or")
+    assert kept == "precious"
+    assert len(file.read_text().splitlines()) == 13
+    assert link.is_symlink()
+    assert written.name
+
+
+async def test_a_directory_is_no_file_to_write(shell: Shell, tmp_path: Path) -> None:
+    refused = await shell.run("export", tmp_path, "--overwrite")
+
+    assert refused.code == ExitCode.USAGE
+    assert refused.err.startswith(f"error: Cannot write {tmp_path}: it is a directory")
+
+
+async def test_a_pipe_or_a_device_is_written_to_and_not_replaced(
+    shell: Shell, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = asyncio.to_thread(pipe.read_bytes)
+    _, content = await asyncio.gather(shell.ok("export", pipe), reading)
+
+    assert [next(iter(json.loads(line))) for line in content.splitlines()] == ["header", "end"]
+    assert names(tmp_path) == ["pipe"]

@@ -34,6 +34,9 @@ async def test_a_backup_never_replaces_a_file_and_a_restore_never_a_board(tmp_pa
     async with server_process("--data-dir", data):
         await Shell().ok("backup", file, "--data-dir", data)
     again = await Shell().run("backup", file, "--data-dir", data)
+    old = file.read_bytes()[:1000]
+    file.write_bytes(old)
+    await Shell().ok("backup", file, "--data-dir", data, "--overwrite")
     over = await Shell().run("restore", file, "--data-dir", data, "-o", "json")
     nothing = await Shell().run("backup", tmp_path / "b.db", "--data-dir", tmp_path / "no")
     damaged = tmp_path / "damaged.db"
@@ -41,7 +44,8 @@ async def test_a_backup_never_replaces_a_file_and_a_restore_never_a_board(tmp_pa
     none = await Shell().run("restore", damaged, "--data-dir", tmp_path / "new")
 
     assert again.code == ExitCode.REFUSED
-    assert "exists already" in again.err
+    assert "exists already. Choose another name, or replace it with --overwrite" in again.err
+    assert len(file.read_bytes()) > len(old)
     assert (over.error["family"], over.code) == ("refused", ExitCode.REFUSED)
     assert nothing.code == ExitCode.REFUSED
     assert none.code in {ExitCode.REFUSED, ExitCode.UNAVAILABLE}
