@@ -29,7 +29,7 @@ from lavagna_server.ports.faults import Faults
 from lavagna_server.ports.store import Store
 from lavagna_server.rpc.server import RpcOptions, RpcServer, Tls
 from lavagna_server.rpc.server import build as build_rpc
-from lavagna_server.settings import Settings
+from lavagna_server.settings import Settings, host_of
 from lavagna_server.storage.ephemeral import EphemeralStore
 from lavagna_server.storage.sqlite import SqliteStore
 from lavagna_server.storage.sqlite.store import SQLITE_VERSION
@@ -111,7 +111,6 @@ class Server:
         await self.engine.stop()
 
     async def _listen(self) -> None:
-        _check_free(self.settings)
         try:
             await self._rpc.start()
         except RuntimeError as error:
@@ -143,6 +142,9 @@ def build(
         StorageFailed: The data cannot be read.
     """
     settings.check()
+    _check_free("listen", settings.listen)
+    if settings.metrics_listen:
+        _check_free("metrics_listen", settings.metrics_listen)
     tls = _tls(settings)
     limits = Limits(**settings.limits)
     planted_faults = faults or planted()
@@ -196,20 +198,20 @@ def write_secret(path: Path, content: bytes) -> None:
     draft.replace(path)
 
 
-def _check_free(settings: Settings) -> None:
-    """Tries the address by a library that says what is wrong; gRPC says only that something is."""
-    host, port = settings.host, int(settings.listen.rpartition(":")[2])
+def _check_free(name: str, address: str) -> None:
+    """Tries an address before anything is made, by a library that says what is wrong; gRPC says only that something is."""
+    host, port = host_of(address), int(address.rpartition(":")[2])
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
         in_use = error.errno == errno.EADDRINUSE
         why = (
-            "another server is there; choose another port with --listen"
+            f"another server is there; choose another port with --{name.replace('_', '-')}"
             if in_use
             else error.strerror
         )
-        raise StartRefused(f"{settings.listen} cannot be listened on: {why}") from None
+        raise StartRefused(f"{address} cannot be listened on: {why}") from None
 
 
 def _tls(settings: Settings) -> Tls | None:

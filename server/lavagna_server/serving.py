@@ -13,15 +13,26 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from lavagna_server import logs
 from lavagna_server.assembly import ADMIN_TOKEN_FILE, Server, build
 from lavagna_server.domain.errors import StartRefused, StorageFailed
-from lavagna_server.settings import Settings, SettingsRefused, default_data_dir, settings_from
+from lavagna_server.settings import (
+    Settings,
+    SettingsRefused,
+    default_data_dir,
+    settings_from,
+    unknown_variables,
+)
 from lavagna_server.storage.damage import Damaged, NotReadable
 
 SWITCH_SECONDS = 0.000_1
 """How soon a thread gives way to another. Each write passes from the event loop to the writer and back: at Python's own
 5 ms, a lone write on a busy machine takes more than twice as long."""
+
+
+_log = structlog.get_logger("lavagna.server")
 
 
 class Exit(IntEnum):
@@ -81,6 +92,8 @@ def _settings(given: Mapping[str, Any], *, in_memory: bool) -> Settings:
 
 async def _serve(settings: Settings, ready_file: Path | None) -> int:
     stopping = _signals()
+    for name, nearest in unknown_variables().items():
+        _log.warning("unknown variable", name=name, nearest=nearest)
     server = build(settings)
     await server.start()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 from collections.abc import Mapping
@@ -19,6 +20,20 @@ DEFAULT_PORT = 7443
 ENV_PREFIX = "LAVAGNA_"
 PORT_MAX = 65_535
 
+OTHERS_VARIABLES = frozenset(
+    ENV_PREFIX + name
+    for name in (
+        *("TARGET", "BOARD", "AGENT", "TOKEN", "TLS_CA", "CLIENT_CERT", "CLIENT_KEY"),  # clients
+        "TRACEBACK",  # the command line
+        *("MODEL", "MODEL_PRICE", "MODEL_TOKENS_MAX"),  # the crew of the demonstration
+        "FAULT",  # `faults`
+    )
+)
+"""What is no setting, but read by other parts, which may share the environment."""
+
+
+_LIMITS = frozenset(each.name for each in fields(Limits))
+
 
 class SettingsRefused(StartRefused):
     """A setting is wrong, or contradicts another."""
@@ -27,7 +42,9 @@ class SettingsRefused(StartRefused):
 class Settings(BaseSettings):
     """How a server runs. Each field is read from `LAVAGNA_` and its name in capitals unless it is given."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_ignore_empty=True, extra="forbid", frozen=True
+    )
 
     data_dir: Path | None = None
     """Where the board is kept; None keeps it in memory, gone with the process."""
@@ -65,7 +82,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _limits_make_sense(self) -> Settings:
-        unknown = self.limits.keys() - {each.name for each in fields(Limits)}
+        unknown = self.limits.keys() - _LIMITS
         if unknown:
             raise ValueError(f"{min(unknown)} is not the name of a limit")
         for name, value in self.limits.items():
@@ -83,7 +100,7 @@ class Settings(BaseSettings):
     @property
     def host(self) -> str:
         """The host part of `listen`, without brackets."""
-        return _host(self.listen)
+        return host_of(self.listen)
 
     @property
     def is_loopback(self) -> bool:
@@ -144,6 +161,20 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
         raise SettingsRefused(f"{source}: {problem}" if source else problem) from None
 
 
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """The variables that look like settings and are none, each with the nearest that is one, or with nothing.
+
+    They are no reason to refuse a start: Kubernetes sets some for a service that is called `lavagna`.
+    """
+    settings = [f"{ENV_PREFIX}{name.upper()}" for name in (*Settings.model_fields, *_LIMITS)]
+    known = {*settings, *OTHERS_VARIABLES}
+    return {
+        name: next(iter(difflib.get_close_matches(name.upper(), settings, 1, 0.8)), "")
+        for name in sorted(environ)
+        if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
+    }
+
+
 def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
     """Where a server keeps its board unless told otherwise: the user's directory for data."""
     home = environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -151,19 +182,19 @@ def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _environment_limits(environ: Mapping[str, str]) -> dict[str, str]:
-    variables = {each.name: f"{ENV_PREFIX}{each.name.upper()}" for each in fields(Limits)}
-    return {
-        name: environ[variable] for name, variable in variables.items() if environ.get(variable)
-    }
+    given = {name.upper(): value for name, value in environ.items() if value}
+    variables = {name: f"{ENV_PREFIX}{name.upper()}" for name in _LIMITS}
+    return {name: given[variable] for name, variable in variables.items() if variable in given}
 
 
-def _host(address: str) -> str:
+def host_of(address: str) -> str:
+    """The host of a host and port, without brackets."""
     return address.rpartition(":")[0].strip("[]")
 
 
 def _check_address(name: str, address: str) -> None:
     port = address.rpartition(":")[2]
-    if not _host(address) or not (port.isascii() and port.isdecimal() and int(port) <= PORT_MAX):
+    if not host_of(address) or not (port.isascii() and port.isdecimal() and int(port) <= PORT_MAX):
         raise SettingsRefused(
             f"{name}: {address!r} is not HOST:PORT, such as 127.0.0.1:{DEFAULT_PORT}"
         )

@@ -70,16 +70,18 @@ async def test_a_directory_is_free_again_after_a_refusal(tmp_path: Path) -> None
     await start_and_stop(tmp_path)
 
 
-async def test_an_address_in_use_leaves_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("setting", ["listen", "metrics_listen"])
+async def test_an_address_in_use_is_told_before_anything_is_made(
+    tmp_path: Path, setting: str
+) -> None:
     first = build(settings_from({"listen": FREE}))
     await first.start()
-    second = build(settings_from({"listen": first.address, "data_dir": tmp_path}))
-    with pytest.raises(
-        StartRefused, match="another server is there; choose another port with --listen"
-    ):
-        await second.start()
+    option = setting.replace("_", "-")
+    assert refusal({setting: first.address, "data_dir": tmp_path / "data"}) == (
+        f"{first.address} cannot be listened on: another server is there; choose another port with --{option}"
+    )
+    assert not (tmp_path / "data").exists()
     await first.stop(0)
-    await start_and_stop(tmp_path)
 
 
 def test_certificates_that_cannot_work_are_refused(tmp_path: Path) -> None:

@@ -116,6 +116,16 @@ async def test_settings_come_from_the_environment_too(tmp_path: Path) -> None:
         assert (tmp_path / "data" / "admin.token").exists()
 
 
+async def test_a_variable_that_is_no_setting_is_told_with_the_nearest_that_is() -> None:
+    environment = {"LAVAGNA_DATADIR": "/data", "LAVAGNA_TARGET": "localhost:7443"}
+    async with server_process("--in-memory", environment=environment) as server:
+        told = await server.logged("unknown variable")
+        assert await server.stop() == 0
+        assert [event["event"] for event in await server.log()] == ["started", "stopped"]
+    assert (told["level"], told["name"]) == ("warning", "LAVAGNA_DATADIR")
+    assert told["nearest"] == "LAVAGNA_DATA_DIR"
+
+
 async def test_without_a_directory_the_board_is_kept_in_the_users(tmp_path: Path) -> None:
     async with server_process(environment={"XDG_DATA_HOME": str(tmp_path)}) as server:
         assert server.lines[2] == f"the board is kept in {tmp_path / 'lavagna'}"
@@ -191,7 +201,8 @@ async def refusal(*options: str | Path, code: int, **environment: str) -> str:
 async def test_a_port_in_use_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        why = await refusal("--data-dir", tmp_path, "--listen", address, code=8)
+        why = await refusal("--data-dir", tmp_path / "data", "--listen", address, code=8)
+    assert files(tmp_path) == []
     assert (
         why
         == f"{address} cannot be listened on: another server is there; choose another port with --listen"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lavagna_server.settings import SettingsRefused, default_data_dir, settings_from
+from lavagna_server.settings import (
+    SettingsRefused,
+    default_data_dir,
+    settings_from,
+    unknown_variables,
+)
 
+VARIABLE = re.compile(r"(?<!_)LAVAGNA_[A-Z_]*[A-Z]")
 TLS = {"tls_cert": Path("server.pem"), "tls_key": Path("server.key")}
 
 
@@ -90,6 +97,43 @@ def test_the_environment_fills_in_what_is_not_given(monkeypatch: pytest.MonkeyPa
 def test_a_variable_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAVAGNA_REQUESTS_KEPT_HOURS", "12")
     assert refusal() == "LAVAGNA_REQUESTS_KEPT_HOURS: Input should be greater than or equal to 24"
+
+
+def test_a_variable_without_a_value_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATA_DIR", "TOKENS", "LISTEN", "TAGS_MAX"):
+        monkeypatch.setenv(f"LAVAGNA_{name}", "")
+    settings = settings_from({})
+    assert (settings.data_dir, settings.tokens, settings.limits) == (None, None, {})
+
+
+def test_variables_count_whatever_their_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("lavagna_tags_max", "3")
+    monkeypatch.setenv("lavagna_stall_seconds", "3")
+    settings = settings_from({})
+    assert (settings.limits, settings.stall_seconds) == ({"tags_max": 3}, 3.0)
+
+
+def test_variables_that_are_no_settings_are_found_with_the_nearest_that_is() -> None:
+    environment = {
+        "LAVAGNA_DATADIR": "/data",
+        "LAVAGNA_VALUES_BYTES_MAX": "1",
+        "LAVAGNA_PORT_7443_TCP_ADDR": "10.0.0.1",
+        "LAVAGNA_DATA_DIR": "/data",
+        "lavagna_tags_max": "1",
+        "HOME": "/",
+    }
+    assert unknown_variables(environment) == {
+        "LAVAGNA_DATADIR": "LAVAGNA_DATA_DIR",
+        "LAVAGNA_PORT_7443_TCP_ADDR": "",
+        "LAVAGNA_VALUES_BYTES_MAX": "LAVAGNA_VALUE_BYTES_MAX",
+    }
+
+
+def test_what_other_parts_read_is_known() -> None:
+    sources = (Path(__file__).parents[2] / "agents").rglob("*.py")
+    read = {name for path in sources for name in VARIABLE.findall(path.read_text())}
+    assert "LAVAGNA_TARGET" in read
+    assert unknown_variables(dict.fromkeys(read, "")) == {}
 
 
 def test_what_is_given_wrong_is_named() -> None:
