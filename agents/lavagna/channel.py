@@ -69,8 +69,14 @@ class Tls:
     """The name that the server's certificate must bear, when it is not the target's."""
 
     def __post_init__(self) -> None:
-        for name in ("roots", "certificate", "key"):
-            checked_type(getattr(self, name), (bytes, NoneType), field=name, expected="PEM bytes")
+        for field, content, label in (
+            ("roots", self.roots, "CERTIFICATE"),
+            ("certificate", self.certificate, "CERTIFICATE"),
+            ("key", self.key, "PRIVATE KEY"),
+        ):
+            checked_type(content, (bytes, NoneType), field=field, expected="PEM bytes")
+            if content is not None and f"{label}-----".encode() not in content:
+                raise Invalid.field(field, f"there is no {label.lower()} in it, in PEM")
         if self.server_name is not None:
             checked_text(self.server_name, field="server_name")
         if (self.certificate is None) != (self.key is None):

@@ -61,6 +61,11 @@ _BY_CODE: dict[grpc.StatusCode, type[LavagnaError]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: TimedOut,
 }
 
+_HOW_TO_SAY_WHO = (
+    "Give a token as `token` or in LAVAGNA_TOKEN;"
+    " an administrator makes one with `lavagna agents register`."
+)
+
 
 @dataclass
 class _Details:
@@ -86,7 +91,10 @@ def error_of(report: grpc.aio.AioRpcError, *, target: str) -> LavagnaError:
         if code is grpc.StatusCode.UNAVAILABLE:
             # No server said this, so it says nothing of what the user did or can do.
             message = explained(target, message)
-    return _built(family, message, details)
+    error = _built(family, message, details)
+    if family is Unauthenticated:
+        error.add_note(_HOW_TO_SAY_WHO)
+    return error
 
 
 def _built(family: type[LavagnaError], message: str, details: _Details) -> LavagnaError:

@@ -8,8 +8,6 @@ _BY_REASON = {
     "FUTURE_REVISION": "Ask for a revision that exists, or leave it out for the newest.",
     "EPOCH_CHANGED": "The board was restored from a backup; start anew, without the old token.",
     "FILTER_MISMATCH": "Resume with the patterns that the token was given for.",
-    "UNAUTHENTICATED": "Pass --token or set LAVAGNA_TOKEN; an administrator gives one with "
-    "`lavagna agents register`.",
     "ROLE_REQUIRED": "See what you may do with `lavagna agents whoami`.",
     "NOT_A_WRITER": "See who may write with `lavagna regions list`.",
     "UNAVAILABLE": "Name another server with --target or LAVAGNA_TARGET.",

@@ -234,7 +234,8 @@ async def test_a_part_of_a_region_is_refused_by_its_name(
         (lambda: sdk.Retry(attempts_max=0), "attempts_max"),
         (lambda: sdk.Retry(first_seconds=-1), "first_seconds"),
         (lambda: sdk.Tls(roots="ca.pem"), "roots"),
-        (lambda: sdk.Tls(certificate=b"c"), "key"),
+        (lambda: sdk.Tls(roots=b"ca.pem"), "roots"),
+        (lambda: sdk.Tls(certificate=b"-----BEGIN CERTIFICATE-----"), "key"),
         (lambda: Tls.from_files(roots="/no/ca.pem"), "roots"),
     ],
 )

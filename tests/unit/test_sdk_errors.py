@@ -80,6 +80,11 @@ def test_every_status_without_details_becomes_an_error_of_the_sdk(code: grpc.Sta
     assert error.reason == code.name
 
 
+def test_a_caller_whom_the_server_does_not_know_is_told_how_to_say_who_it_is() -> None:
+    error = error_of(report(CODE.UNAUTHENTICATED, told("UNAUTHENTICATED")), target="t")
+    assert "LAVAGNA_TOKEN" in error.__notes__[0]
+
+
 def test_a_refusal_is_refused_whatever_its_status() -> None:
     for family in (lavagna.Unauthenticated, lavagna.PermissionDenied, lavagna.LeaseLost):
         assert issubclass(family, lavagna.Refused)
