@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import pytest
 
@@ -34,7 +35,9 @@ def test_between_four_values_one_in_four_is_chance() -> None:
 
 
 def test_log_odds_are_rounded_correctly_to_the_last_bit() -> None:
-    assert strength(0.9, Scale.LOG_ODDS).hex() == "0x1.e9a408b9d253ep-2"
+    counted = [strength(likely, Scale.LOG_ODDS).hex() for likely in (0.501, 0.6, 0.9)]
+
+    assert counted == ["0x1.c8632c93a76c2p-11", "0x1.696c75ac2d7d1p-4", "0x1.e9a408b9d253ep-2"]
 
 
 def test_a_number_is_weighed_by_trust_times_calibrated_confidence() -> None:
@@ -80,6 +83,13 @@ def test_a_capped_group_keeps_the_proportions_within_it() -> None:
     voters = (Voter("a", "m", trust=1.0), Voter("b", "m", trust=0.25), Voter("c", trust=0.25))
 
     assert after(*voters) == [0.8, 0.2, 0.25]
+
+
+@pytest.mark.parametrize("order", list(permutations([("a", 0.1), ("b", 0.2), ("c", 0.3)])))
+def test_shares_that_come_out_even_are_even_in_any_order(
+    order: tuple[tuple[str, float], ...],
+) -> None:
+    assert after(*(Voter(agent, "m", trust) for agent, trust in order)) == [0.05, 0.1, 0.15]
 
 
 def test_a_group_of_no_weight_is_not_divided_by() -> None:
