@@ -60,6 +60,8 @@ class Server:
         self._rpc, self._faults, self._metrics = rpc, faults, metrics
         self.admin_token_path: Path | None = None
         """Where the administrator's token was written, when this start made one."""
+        self.admin_token = ""
+        """The administrator's token itself, when there is nowhere to write it."""
 
     @property
     def address(self) -> str:
@@ -121,13 +123,12 @@ class Server:
         if FIRST_BOARD not in self.engine.catalog.boards:
             await self.engine.boards.create(own_call(root), Board(FIRST_BOARD, epoch=""))
         data_dir = self.settings.data_dir
-        if (
-            self.settings.trusts_names
-            or data_dir is None
-            or ADMIN in self.engine.catalog.server_agents
-        ):
+        if self.settings.trusts_names or ADMIN in self.engine.catalog.server_agents:
             return
         registered = await self.engine.agents.register(own_call(root), ADMIN, Role.ADMIN, ())
+        if data_dir is None:
+            self.admin_token = registered.token
+            return
         write_secret(data_dir / ADMIN_TOKEN_FILE, registered.token.encode() + b"\n")
         self.admin_token_path = data_dir / ADMIN_TOKEN_FILE
 

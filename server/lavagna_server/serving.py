@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,10 @@ SWITCH_SECONDS = 0.000_1
 
 
 _log = structlog.get_logger("lavagna.server")
+
+
+_ANY_HOST = ("0.0.0.0", "[::]")  # noqa: S104 (told apart, not listened on)
+"""What is no name to call."""
 
 
 class Exit(IntEnum):
@@ -127,35 +131,58 @@ def _greeting(server: Server) -> list[str]:
         if settings.data_dir is None
         else f"in {settings.data_dir}"
     )
-    if settings.trusts_names:
-        lines = [
-            "Names are trusted: on this machine, everyone may act as anyone. Use --tokens to ask for proof."
-        ]
-    elif settings.tls_client_ca is not None:
-        lines = ["Callers prove who they are, with a client certificate or a token."]
-    else:
-        lines = ["Callers prove who they are, with a token."]
-    if server.admin_token_path is not None:
-        lines.append(f"the administrator's token, made just now, is in {server.admin_token_path}")
+    command, blanks = _first_command(server)
     return [
-        *lines,
+        _trust(settings),
+        *_admin(server),
         f"listening on {server.address}",
         f"the board is kept {kept}",
-        f"try: {_first_command(server)}",
+        *(f"in the next line, {blank} stands for {what}" for blank, what in blanks.items()),
+        f"try: {command}",
     ]
 
 
-def _first_command(server: Server) -> str:
-    settings = server.settings
-    words = ["lavagna", "put", "hello", "world", "--target", server.address]
+def _trust(settings: Settings) -> str:
+    if settings.trusts_names:
+        return "Names are trusted: on this machine, everyone may act as anyone. Use --tokens to ask for proof."
+    if settings.tls_client_ca is None:
+        return "Callers prove who they are, with a token."
+    return (
+        f"Callers prove who they are: all show a certificate that {settings.tls_client_ca} vouches for, "
+        "and are the agent that it names, or the one of a token."
+    )
+
+
+def _admin(server: Server) -> Iterator[str]:
+    if server.admin_token_path is not None:
+        yield f"the administrator's token, made just now, is in {server.admin_token_path}"
+    if server.admin_token:
+        yield f"the administrator's token, gone with this process, is {server.admin_token}"
+
+
+def _first_command(server: Server) -> tuple[str, Mapping[str, str]]:
+    """A command that shows that the server works, and what stands in it for what only its reader knows."""
+    settings, blanks = server.settings, dict[str, str]()
+    host, _, port = server.address.rpartition(":")
+    if host in _ANY_HOST:
+        host = "HOST"
+        blanks[host] = f"a name of this machine that {settings.tls_cert} is for"
+    words = ["lavagna", "put", "hello", "world", "--target", f"{host}:{port}"]
     if settings.tls_cert is not None:
         words += ["--tls-ca", str(settings.tls_cert)]
+    if settings.tls_client_ca is not None:
+        blanks |= {"CLIENT.pem": "a certificate of yours", "CLIENT.key": "its key"}
+        words += ["--tls-cert", "CLIENT.pem", "--tls-key", "CLIENT.key"]
     command = shlex.join(words)
-    if settings.trusts_names or settings.data_dir is None:
-        return command
-    return (
-        f'LAVAGNA_TOKEN="$(cat {shlex.quote(str(settings.data_dir / ADMIN_TOKEN_FILE))})" {command}'
-    )
+    if settings.trusts_names:
+        return command, blanks
+    token = server.admin_token
+    if settings.data_dir is not None and (path := settings.data_dir / ADMIN_TOKEN_FILE).exists():
+        token = f'"$(cat {shlex.quote(str(path))})"'
+    if not token:
+        token = "TOKEN"  # noqa: S105 (a blank to fill in)
+        blanks[token] = "yours"
+    return f"LAVAGNA_TOKEN={token} {command}", blanks
 
 
 def _write_ready(path: Path, server: Server) -> None:

@@ -57,7 +57,8 @@ class Settings(BaseSettings):
     tls_key: Path | None = None
     """The key of the certificate, in PEM."""
     tls_client_ca: Path | None = None
-    """The authority of client certificates; when set, every client must show one, and its common name is the agent."""
+    """The authority of client certificates; when set, every client must show one. Its common name is the agent, unless a token
+    says otherwise."""
     bookmark_seconds: float = Field(default=5.0, gt=0)
     """How often an idle watch says that it lives."""
     stall_seconds: float = Field(default=10.0, gt=0)

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from lavagna import Retry, Tls, connect
 from lavagna.errors import Unauthenticated, Unavailable
 from tests.integration.authority import Authority, Pair
-from tests.servers import HANG_SECONDS, outcome, server_process
+from tests.servers import HANG_SECONDS, ServerProcess, outcome, server_process
 
 TRUST = (
     "Names are trusted: on this machine, everyone may act as anyone. Use --tokens to ask for proof."
@@ -26,12 +27,21 @@ TRUST = (
 PROOF = "Callers prove who they are, with a token."
 
 
-def written(directory: Path, pair: Pair) -> tuple[Path, Path]:
+def written(directory: Path, pair: Pair, *, name: str = "server") -> tuple[Path, Path]:
     """A certificate and its key as files."""
-    certificate, key = directory / "server.pem", directory / "server.key.pem"
+    certificate, key = directory / f"{name}.pem", directory / f"{name}.key.pem"
     certificate.write_bytes(pair.certificate)
     key.write_bytes(pair.key)
     return certificate, key
+
+
+def tls_server(
+    directory: Path, authority: Authority, *options: str | Path
+) -> AbstractAsyncContextManager[ServerProcess]:
+    """A server with a certificate of the authority, which asks for proof."""
+    certificate, key = written(directory, authority.pair("server"))
+    tls = ("--tls-cert", certificate, "--tls-key", key, "--tokens")
+    return server_process("--data-dir", directory / "data", *tls, *options)
 
 
 async def shell(command: str) -> str:
@@ -73,6 +83,64 @@ async def test_the_first_lines_say_what_is_trusted_and_where_everything_is(tmp_p
 async def test_the_line_to_paste_works(tmp_path: Path) -> None:
     async with server_process("--data-dir", tmp_path / "the data") as server:
         assert "hello is at version 1" in await shell(server.lines[-1].removeprefix("try: "))
+
+
+async def test_the_line_to_paste_works_with_tokens_in_memory(tmp_path: Path) -> None:
+    async with server_process("--in-memory", "--tokens") as server:
+        assert server.lines[1].startswith("the administrator's token, gone with this process, is ")
+        assert "hello is at version 1" in await shell(server.lines[-1].removeprefix("try: "))
+        assert await server.stop() == 0
+        assert "lav_" not in str(await server.log())
+
+
+async def test_the_line_to_paste_works_with_tls(tmp_path: Path) -> None:
+    async with tls_server(tmp_path, Authority()) as server:
+        assert server.lines[0] == PROOF
+        assert "hello is at version 1" in await shell(server.lines[-1].removeprefix("try: "))
+
+
+async def test_the_line_to_paste_works_with_client_certificates(tmp_path: Path) -> None:
+    authority, clients = Authority(), Authority()
+    (tmp_path / "clients.pem").write_bytes(clients.certificate)
+    written(tmp_path, clients.pair("admin"), name="me")
+    async with tls_server(
+        tmp_path, authority, "--tls-client-ca", tmp_path / "clients.pem"
+    ) as server:
+        assert server.lines[0] == (
+            f"Callers prove who they are: all show a certificate that {tmp_path / 'clients.pem'} "
+            "vouches for, and are the agent that it names, or the one of a token."
+        )
+        assert server.lines[-3:-1] == [
+            "in the next line, CLIENT.pem stands for a certificate of yours",
+            "in the next line, CLIENT.key stands for its key",
+        ]
+        pasted = server.lines[-1].removeprefix("try: ")
+        pasted = pasted.replace("CLIENT.pem", str(tmp_path / "me.pem"))
+        pasted = pasted.replace("CLIENT.key", str(tmp_path / "me.key.pem"))
+        assert "hello is at version 1" in await shell(pasted)
+        by_certificate = pasted[pasted.index("lavagna put") :].replace("hello", "again")
+        assert "again is at version 1" in await shell(by_certificate)
+
+
+async def test_the_line_to_paste_works_where_all_addresses_are_listened_on(tmp_path: Path) -> None:
+    async with tls_server(tmp_path, Authority(), "--listen", "0.0.0.0:0") as server:
+        certificate = tmp_path / "server.pem"
+        assert server.lines[-2] == (
+            f"in the next line, HOST stands for a name of this machine that {certificate} is for"
+        )
+        pasted = server.lines[-1].removeprefix("try: ").replace("HOST", "localhost")
+        assert "hello is at version 1" in await shell(pasted)
+
+
+async def test_the_line_to_paste_asks_for_a_token_that_was_put_away(tmp_path: Path) -> None:
+    async with server_process("--data-dir", tmp_path, "--tokens") as server:
+        assert await server.stop() == 0
+    token = (tmp_path / "admin.token").read_text().strip()
+    (tmp_path / "admin.token").unlink()
+    async with server_process("--data-dir", tmp_path, "--tokens") as server:
+        assert server.lines[-2] == "in the next line, TOKEN stands for yours"
+        pasted = server.lines[-1].removeprefix("try: ").replace("TOKEN=TOKEN", f"TOKEN={token}")
+        assert "hello is at version 1" in await shell(pasted)
 
 
 async def test_the_line_to_paste_works_with_tokens(tmp_path: Path) -> None:
@@ -170,23 +238,12 @@ async def test_with_tokens_the_first_start_makes_an_administrator(tmp_path: Path
 
 async def test_tls_keeps_tokens_secret(tmp_path: Path) -> None:
     authority = Authority()
-    certificate, key = written(tmp_path, authority.pair("server"))
-    options = (
-        "--data-dir",
-        tmp_path / "data",
-        "--tokens",
-        "--tls-cert",
-        certificate,
-        "--tls-key",
-        key,
-    )
-    async with server_process(*options) as server:
+    async with tls_server(tmp_path, authority) as server:
         token = (tmp_path / "data" / "admin.token").read_text().strip()
         async with connect(
             server.address, token=token, tls=Tls(roots=authority.certificate)
         ) as board:
             assert (await board.put("plan", 1)).version == 1
-        assert f"--tls-ca {certificate}" in server.lines[-1]
 
 
 async def refusal(*options: str | Path, code: int, **environment: str) -> str:
