@@ -1,0 +1,183 @@
+"""Claims made ready for arithmetic: decoded, exact, and in an order that depends on what they say.
+
+Numbers, weights and confidences are read as the decimals that JSON writes, so that 0.1 and 0.2 weigh exactly as much as 0.3.
+All arithmetic is exact and rounds once, at its end: no result can depend on the order of the claims.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from lavagna_server.domain.errors import Invalid
+from lavagna_server.domain.merging.testimonies import Position, Testimony
+from lavagna_server.domain.values import Form, Json
+
+Content: TypeAlias = "Json | bytes"
+
+
+class ValueType(Enum):
+    """What a rule may be chosen for."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    """A JSON string, true, false or null."""
+    COLLECTION = "collection"
+    """A JSON array, taken as a set."""
+    RECORD = "record"
+    """A JSON object."""
+    TEXT = "text"
+    DATA = "data"
+
+    @property
+    def form(self) -> Form:
+        """How a value of this type is written."""
+        return {ValueType.TEXT: Form.TEXT, ValueType.DATA: Form.DATA}.get(self, Form.JSON)
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A claim, or what a claim says of one field."""
+
+    agent: str
+    weight: Fraction
+    confidence: Fraction
+    value: Content
+    type: ValueType
+
+    @cached_property
+    def spelling(self) -> str:
+        """The value as canonical text: two values are the same if this is. Computed late, because records need it of their leaves only."""
+        if isinstance(self.value, bytes):
+            return self.value.decode("latin-1")
+        if self.type is ValueType.TEXT:
+            assert isinstance(self.value, str)
+            return self.value
+        return canonical(self.value)
+
+    @cached_property
+    def number(self) -> Fraction:
+        """The number that is claimed, exactly."""
+        assert isinstance(self.value, int | float)
+        return exact(self.value)
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Tells values apart, and orders them where a choice must not depend on who claims them."""
+        return self.spelling, self.type.form.value
+
+    @cached_property
+    def fields(self) -> Mapping[str, Voice]:
+        """What the claim says of each field of an object."""
+        assert isinstance(self.value, dict)
+        return {
+            name: Voice(self.agent, self.weight, self.confidence, inner, _json_type(inner))
+            for name, inner in self.value.items()
+        }
+
+
+class Stance(NamedTuple):
+    """Where one claim stands towards an outcome, and how far the two agree."""
+
+    position: Position
+    agreement: Fraction
+
+
+AGREED = Stance(Position.SAME, Fraction(1))
+OPPOSED = Stance(Position.DISSENT, Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rule makes of the claims that have a say."""
+
+    value: Content
+    type: ValueType
+    rule: str
+    judge: Callable[[Voice], Stance]
+    """Of a claim of the outcome's type."""
+    working: Callable[[], Iterator[str]]
+    """The arithmetic, a line each; put into words only as far as somebody reads."""
+    counts_heads: bool = False
+    """Whether the rule counts every claim with a say as one, whatever its weight."""
+    conflicts: int = 0
+    is_open: bool = False
+
+    def stance(self, voice: Voice) -> Stance:
+        """Where a claim of any type stands."""
+        return self.judge(voice) if voice.type is self.type else OPPOSED
+
+
+def listened(testimonies: Iterable[Testimony]) -> list[Voice]:
+    """The claims, ordered by what they say and then by agent.
+
+    Raises:
+        Invalid: Naming the agent and the field: a weight or confidence out of range, a value that no JSON reader takes,
+            a second claim of one agent.
+    """
+    voices: dict[str, Voice] = {}
+    for each in testimonies:
+        field = f"claims[{each.agent}]"
+        if each.agent in voices:
+            raise Invalid(field, "an agent has one claim about a key, this is a second")
+        if not (math.isfinite(each.weight) and each.weight >= 0):
+            raise Invalid(f"{field}.weight", f"must be finite and not negative, not {each.weight}")
+        if not 0 <= each.confidence <= 1:
+            raise Invalid(f"{field}.confidence", f"must be from 0 to 1, not {each.confidence}")
+        value, value_type = _content(each, f"{field}.value")
+        voice = Voice(each.agent, exact(each.weight), exact(each.confidence), value, value_type)
+        voices[each.agent] = voice
+    return sorted(voices.values(), key=lambda voice: (voice.identity, voice.agent))
+
+
+def with_a_say(voices: Sequence[Voice]) -> list[Voice]:
+    """The claims that have weight; all of them, weighing the same, when none has."""
+    heard = [voice for voice in voices if voice.weight]
+    return heard or [replace(voice, weight=Fraction(1)) for voice in voices]
+
+
+def weight_of(voices: Iterable[Voice]) -> Fraction:
+    """What the claims weigh together."""
+    return sum((voice.weight for voice in voices), Fraction(0))
+
+
+def exact(number: float) -> Fraction:
+    """The decimal number that JSON would write, without an error."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+
+
+def canonical(value: Json) -> str:
+    """JSON text that is the same for the same value: sorted names, no spaces, no escapes that are not needed."""
+    return str(value) if type(value) is int else _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+)
+"""Made once: making it takes longer than encoding a small value with it."""
+
+
+def _content(testimony: Testimony, field: str) -> tuple[Content, ValueType]:
+    value = testimony.value
+    if value.form is not Form.JSON:
+        return value.content, ValueType.TEXT if value.form is Form.TEXT else ValueType.DATA
+    try:
+        decoded: Json = json.loads(value.content)
+        canonical(decoded)
+    except ValueError as error:
+        raise Invalid(field, f"not JSON that can be merged: {error}") from None
+    return decoded, _json_type(decoded)
+
+
+def _json_type(value: Content) -> ValueType:
+    if isinstance(value, bool | str) or value is None:
+        return ValueType.CATEGORY
+    if isinstance(value, int | float):
+        return ValueType.NUMBER
+    return ValueType.RECORD if isinstance(value, dict) else ValueType.COLLECTION
