@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import works
+from tests.bench import judgement, works
 from tests.bench.servers import echo, lavagna
 
 
@@ -44,6 +44,7 @@ def main() -> None:
     for row in asyncio.run(measured(options.scale, Console(stderr=True))):
         table.add_row(row.work, row.measured, row.ratio, row.goal)
     console.print(table)
+    console.print(judgement.table(options.scale))
 
 
 if __name__ == "__main__":
