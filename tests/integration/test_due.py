@@ -13,7 +13,7 @@ from lavagna_server.domain.agenda import ActivationState
 from lavagna_server.domain.entries import Occasion
 from lavagna_server.domain.errors import LeaseLost
 from lavagna_server.domain.schedules import Schedule
-from lavagna_server.domain.triggers import Mode, TriggerId
+from lavagna_server.domain.triggers import Mode, Trigger, TriggerId
 from lavagna_server.engine.engine import Engine
 from tests.desks import Desk, put
 
@@ -61,6 +61,33 @@ async def test_reminders_that_fell_due_while_the_server_was_down_fire_once_each_
         assert (hourly.activation.slot_at, hourly.activation.late) == (at(30), False)
         found = await engine.triggers.get(bob.caller, TriggerId(bob.shared, "hourly"))
         assert found.next_due_at == at(30) + timedelta(hours=1)
+
+
+async def test_a_reminder_for_a_time_that_has_passed_fires_once_and_at_once(
+    engine: Engine, bob: Desk, clock: ManualClock
+) -> None:
+    passed = Schedule(at=clock.now() - timedelta(days=1))
+
+    async def would_fire(subject: Trigger | TriggerId) -> tuple[bool, str]:
+        trial = await engine.triggers.try_(bob.caller, subject, revision=0, key="")
+        return trial.would_fire, trial.evaluations[0].reason
+
+    reminder = TriggerId(bob.shared, "reminder")
+    draft = Trigger(*reminder, "bob", mode=Mode.DUE, schedule=passed)
+    assert await would_fire(draft) == (True, "")
+
+    await bob.trigger("reminder", mode=Mode.DUE, schedule=passed)
+    await engine.settled()
+    await bob.trigger("reminder", mode=Mode.DUE, schedule=passed)
+    await engine.settled()
+    assert [(each.slot_at, each.late) for each in await bob.activations()] == [(passed.at, True)]
+    assert await would_fire(reminder) == (False, "no time of its schedule is to come")
+
+    later = Schedule(at=clock.now() + SECOND)
+    await bob.trigger("reminder", mode=Mode.DUE, schedule=later)
+    assert await would_fire(reminder) == (True, "")
+    await clock.advance(1)
+    assert [each.slot_at for each in await bob.activations()] == [later.at, passed.at]
 
 
 async def test_a_cron_rule_keeps_its_wall_time_across_a_change_of_clocks(

@@ -71,6 +71,7 @@ class Triggers:
         """Creates or replaces a trigger; setting the same again changes nothing.
 
         A new edge trigger fires at once for what holds already. One that replaces another fires for what did not hold before.
+        A schedule of one time that has passed is due at once, unless the trigger had it before.
 
         Raises:
             PermissionDenied: The trigger belongs to somebody else.
@@ -133,7 +134,7 @@ class Triggers:
             agent=caller.agent,
             statistics=_fresh(work, draft),
             suspended=False,
-            next_due_at=_next_due(draft, work.now),
+            next_due_at=_first_due(draft, work.now),
         )
 
     def _replaced(self, work: Workspace, caller: Caller, draft: Trigger, known: Trigger) -> Trigger:
@@ -145,7 +146,7 @@ class Triggers:
             suspended=known.suspended,
             version=known.version,
             statistics=known.statistics,
-            next_due_at=known.next_due_at if same_schedule else _next_due(draft, work.now),
+            next_due_at=known.next_due_at if same_schedule else _first_due(draft, work.now),
         )
         if trigger == known:
             return known
@@ -224,7 +225,10 @@ class Triggers:
         self, caller: Caller, subject: Trigger | TriggerId, *, revision: int, key: str
     ) -> Trial:
         """Whether a trigger set now would fire on the state of a revision, and why not. Changes nothing."""
-        trigger = await self.get(caller, subject) if isinstance(subject, TriggerId) else subject
+        if isinstance(subject, TriggerId):
+            trigger = await self.get(caller, subject)
+        else:
+            trigger = replace(subject, next_due_at=_first_due(subject, self._clock.now()))
         _check_reads(trigger)
         self._evaluator.check(trigger)
         reader = (
@@ -246,7 +250,10 @@ class Triggers:
         self, state: StateAt, trigger: Trigger, reader: Caller, key: str
     ) -> Sequence[Evaluation]:
         if trigger.mode is Mode.DUE:
-            return [self._evaluated(state, trigger, reader, None, {})]
+            evaluation = self._evaluated(state, trigger, reader, None, {})
+            if trigger.next_due_at is None:
+                evaluation = replace(evaluation, reason="no time of its schedule is to come")
+            return [evaluation]
         evaluations: list[Evaluation] = []
         seen: set[EntryId] = set()
         for source in trigger.on:
@@ -331,6 +338,12 @@ def _told(work: Workspace, trigger: Trigger, caller: Caller) -> Trigger:
     """The trigger as this operation leaves it, as the caller may know it."""
     after = work.trigger(trigger.id) or trigger
     return told_trigger(work.board(trigger.space.board), after, caller)
+
+
+def _first_due(trigger: Trigger, now: datetime) -> datetime | None:
+    """When a schedule that is new falls due: a time that has passed is not left out."""
+    at = trigger.schedule.at if trigger.mode is Mode.DUE and trigger.schedule else None
+    return at or _next_due(trigger, now)
 
 
 def _next_due(trigger: Trigger, now: datetime) -> datetime | None:
