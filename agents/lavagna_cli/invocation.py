@@ -8,12 +8,14 @@ from typing import Literal
 import typer
 
 from lavagna import Board, Invalid, Retry, Space, Tls, connect
+from lavagna.connection import DEFAULT_TARGET
 from lavagna.environment import Environment
 from lavagna_cli.options import Options
+from lavagna_cli.reaching import reached
 from lavagna_cli.screen import Screen
 
 _QUICK = Retry(attempts_max=4, first_seconds=0.1, most_seconds=1.0)
-"""A person waits: a server that is away is reported in about a second, one that restarts is met."""
+"""A person waits: a server that is away is told in about a second, one that restarts is met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Invocation:
             session="lavagna",
             retry=retry,
         ) as board:
+            await reached(board, said.target or DEFAULT_TARGET, wait=said.wait)
             yield board.private if said.private else board
 
 

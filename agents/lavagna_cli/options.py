@@ -7,6 +7,7 @@ A value after the command beats one before it, and both beat the environment, so
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 from lavagna.environment import Environment
+from lavagna_cli.durations import duration
 
 _CONNECTION = "Connection"
 _OUTPUT = "Output"
@@ -85,6 +87,15 @@ class Options:
         typer.Option(
             help="The key of your client certificate. [dim]$LAVAGNA_CLIENT_KEY[/]",
             metavar="FILE",
+            rich_help_panel=_CONNECTION,
+        ),
+    ] = None
+    wait: Annotated[
+        timedelta | None,
+        typer.Option(
+            help="Wait this long for a server that is not there yet.",
+            metavar="DURATION",
+            parser=duration,
             rich_help_panel=_CONNECTION,
         ),
     ] = None
