@@ -17,9 +17,17 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 from structlog.testing import capture_logs
 
-from lavagna.v1 import activations_pb2, entries_pb2, errors_pb2, watch_pb2
+from lavagna.v1 import (
+    activations_pb2,
+    agents_pb2,
+    boards_pb2,
+    entries_pb2,
+    errors_pb2,
+    watch_pb2,
+)
 from lavagna.v1.watch_pb2_grpc import WatchStub
 from lavagna_server.clocks import ManualClock
+from lavagna_server.domain.agents import SERVER_WIDE, Role
 from lavagna_server.domain.limits import Limits
 from lavagna_server.rpc.gates import Room
 from lavagna_server.rpc.server import RpcOptions, build
@@ -289,6 +297,26 @@ async def test_a_retry_gets_the_original_response_and_other_content_none(wire: W
     assert (other.code, other.reason) == (CODE.INVALID_ARGUMENT, "REQUEST_ID_REUSED")
     assert other.fields == ["request_id"]
     assert somebody.reason == "VERSION_REQUIRED"  # another agent's ids are its own
+
+
+async def test_a_retry_by_a_token_or_on_a_board_that_the_request_ended_says_so() -> None:
+    async with served(trust_names=False) as wire:
+        await wire.create_board("other")
+        token = await wire.register("ada")
+        own = await wire.register("admin", Role.ADMIN, board="other")
+        root = await wire.register("root", Role.ADMIN, board=SERVER_WIDE)
+        rotate = agents_pb2.RotateTokenRequest(name="boards/main/agents/ada", request_id="r")
+        delete = boards_pb2.DeleteBoardRequest(name="boards/other", request_id="r")
+        rotated = [
+            await wire.call("/lavagna.v1.Agents/RotateToken", rotate, token=token) for _ in range(2)
+        ]
+        deleted = [
+            await wire.call("/lavagna.v1.Boards/DeleteBoard", delete, token=each)
+            for each in (root, root, own)
+        ]
+
+    assert [each.code for each in rotated] == [CODE.OK, CODE.UNAUTHENTICATED]
+    assert [each.code for each in deleted] == [CODE.OK, CODE.NOT_FOUND, CODE.UNAUTHENTICATED]
 
 
 @pytest.mark.guarantee("S1")
