@@ -36,7 +36,7 @@ MEANINGS = {
     ExitCode.EXHAUSTED: "a limit or quota is reached",
     ExitCode.UNAVAILABLE: "no server, or something needed is not installed",
     ExitCode.TIMED_OUT: "`wait` saw its timeout pass",
-    ExitCode.UNHEALTHY: "`doctor` found what is not repaired",
+    ExitCode.UNHEALTHY: "`doctor` found what is not repaired, or `serve` damaged data",
     ExitCode.INTERRUPTED: "stopped by the user",
 }
 
