@@ -12,10 +12,12 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import ChangeType, Kind, SpaceName
 from lavagna_server.domain.keys import EVERYTHING, parse_pattern
 from lavagna_server.domain.limits import Limits
-from lavagna_server.domain.regions import Electorate, Policy, Region, Retention, Voters
+from lavagna_server.domain.merging import MergeRules
+from lavagna_server.domain.regions import Electorate, Merging, Policy, Region, Retention, Voters
 from lavagna_server.domain.schedules import Schedule
 from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Mode, Source, Statistics, Trigger, TriggerLimits
+from lavagna_server.domain.weighing.calibration import UNCALIBRATED
 from lavagna_server.engine.overlay import record_key
 from lavagna_server.ports.store import Changes, EdgeId, Effect, Order, Record, Scan, Store
 from tests.contracts.scribe import START, Scribe, note, put
@@ -56,6 +58,21 @@ RECORDS: list[Record] = [
     Agent("atelier", "ada", Role.AGENT, ("x", "y"), b"\x00hash", True, after(2), 2),
     Standing("atelier", "ada"),
     Standing("atelier", "nobody", 0.1, "the-same-model", 3),
+    Standing(
+        "atelier",
+        "bob",
+        calibration=UNCALIBRATED.observed(0.9, right=True).observed(0.1, right=False),
+    ),
+    Region(
+        "atelier",
+        "effort",
+        policy=Policy.WEIGHTED,
+        merging=Merging(
+            MergeRules("mean", text="lines", fields={"a/ü": "max"}, threshold=0.25),
+            1.5,
+            ("*", "ada"),
+        ),
+    ),
     Trigger(SpaceName("atelier"), "on-plan", "ada"),
     Trigger(
         SpaceName("atelier", "ada"),

@@ -16,6 +16,7 @@ from lavagna_server.engine.engine import Engine, EngineOptions
 from lavagna_server.ports.store import Store
 from lavagna_server.storage.ephemeral import EphemeralStore
 from lavagna_server.storage.sqlite import SqliteStore
+from tests.claimants import Claimant, claimant
 from tests.desks import Desk, running
 from tests.voters import Voter, electorate, voter
 
@@ -61,6 +62,14 @@ async def ada(engine: Engine) -> Voter:
     root = voter(engine, "root", Role.ADMIN)
     await root.region("design", policy=Policy.QUORUM, electorate=electorate("ada", "bob", "cyd"))
     return voter(engine, "ada")
+
+
+@pytest.fixture
+async def root(engine: Engine) -> Claimant:
+    """An administrator of a board on which `effort` is merged of claims."""
+    root = claimant(engine, "root", Role.ADMIN)
+    await root.region("effort", policy=Policy.WEIGHTED, owner="ceo")
+    return root
 
 
 StartEngine: TypeAlias = "Callable[..., AbstractAsyncContextManager[Engine]]"

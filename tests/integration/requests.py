@@ -83,6 +83,14 @@ REQUESTS: Mapping[str, Message] = {
     "/lavagna.v1.Consensus/WaitProposal": consensus.WaitProposalRequest(
         board=BOARD, proposal_key=PROPOSAL
     ),
+    "/lavagna.v1.Consensus/Claim": consensus.ClaimRequest(
+        board=BOARD, change=entries.Change(key="effort", put=_PUT)
+    ),
+    "/lavagna.v1.Consensus/ListClaims": consensus.ListClaimsRequest(board=BOARD, key="effort"),
+    "/lavagna.v1.Consensus/Resolve": consensus.ResolveRequest(
+        board=BOARD, key="effort", value=entries.Value(json="1")
+    ),
+    "/lavagna.v1.Consensus/Explain": consensus.ExplainRequest(board=BOARD, key="plan"),
     "/lavagna.v1.Triggers/SetTrigger": triggers.SetTriggerRequest(
         board=BOARD, trigger_id="another", trigger=_TRIGGER
     ),

@@ -27,6 +27,7 @@ NEEDS: Mapping[str, str] = {
     "Watch": "observer", "Pull": "observer",
     "Propose": "agent", "Vote": "agent", "Withdraw": "agent",
     "GetProposal": "observer", "ListProposals": "observer", "WaitProposal": "observer",
+    "Claim": "agent", "ListClaims": "observer", "Resolve": "admin", "Explain": "observer",
     "SetTrigger": "agent", "GetTrigger": "observer", "ListTriggers": "observer",
     "SuspendTrigger": "agent", "ResumeTrigger": "agent", "DeleteTrigger": "agent", "TryTrigger": "observer",
     "Acquire": "agent", "Heartbeat": "agent", "Complete": "agent", "Fail": "agent", "Release": "agent",
@@ -67,6 +68,14 @@ VOTED = (
     ),
 )
 """A region in which all of them vote."""
+MERGED = (
+    "/lavagna.v1.Boards/SetRegion",
+    "admin",
+    boards_pb2.SetRegionRequest(
+        board=BOARD, region=boards_pb2.Region(path="effort", policy=boards_pb2.POLICY_WEIGHTED)
+    ),
+)
+"""A region in which claims are merged."""
 WITH_SPACE = {
     name for name, method in METHODS.items() if "space" in method.input_type.fields_by_name
 }
@@ -124,9 +133,11 @@ async def crew() -> AsyncIterator[Crew]:
                 request.region.path = "plan"  # type: ignore[attr-defined]
             assert (await crew.call(method, who, request)).code is CODE.OK
         assert (await crew.call(*VOTED)).code is CODE.OK
+        assert (await crew.call(*MERGED)).code is CODE.OK
         assert (await crew.commit("agent", "plan", "one")).code is CODE.OK
         assert (await crew.commit("agent", "tasks/1", "ready")).code is CODE.OK
         assert (await crew.commit("agent", "design", "a proposal")).code is CODE.OK
+        assert (await crew.commit("agent", "effort", "a claim")).code is CODE.OK
         yield crew
 
 

@@ -45,6 +45,7 @@ SPECIMENS: Sequence[errors.BoardError] = (
     errors.LeaseLost("7", "nobody holds it"),
     errors.WrongState("7", state="waiting", needs="held"),
     errors.NotVoted("plan", policy="guarded"),
+    errors.NotMerged("plan", policy="guarded"),
     errors.QuorumImpossible("plan", needs="3", has="2"),
     errors.ContentMismatch("plan/1-0", content_hash="abc", base_version=2),
     errors.PollClosed("plan/1-0", outcome="accepted", why="2 of 3 accept"),

@@ -16,7 +16,9 @@ from typing import Protocol, TypeAlias
 
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.conditions import failures
-from lavagna_server.domain.consensus.proposals import Pen, opened
+from lavagna_server.domain.consensus.claims import claimed, of_claim
+from lavagna_server.domain.consensus.pens import Pen
+from lavagna_server.domain.consensus.proposals import opened
 from lavagna_server.domain.consensus.settling import Hall, Step, needs_settling, settled
 from lavagna_server.domain.entries import (
     Cause,
@@ -45,7 +47,6 @@ from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.patches import compact, merged
 from lavagna_server.domain.regions import Policy, Region, Regions
-from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Form, Value, check_value, parse_json
 
 
@@ -55,11 +56,6 @@ class State(Hall, Protocol):
     @property
     def space(self) -> Space:
         """Where the log stands."""
-        ...
-
-    @property
-    def standings(self) -> Standings:
-        """How much whose word weighs."""
         ...
 
 
@@ -187,20 +183,37 @@ class _Draft:
             _POLICIES[policy](change, before)
         else:
             _check_blind(change, policy, is_append=is_append)
-        value = None
-        if change.operation is Operation.DELETE:
-            if before is None or not before.exists:
-                raise NotFound(change.id.key)
-        else:
-            value = self._value(change, before, field)
-            if region is not None and region.schema_json:
-                self.state.check_schema(region, value, field)
+        if region is not None and region.policy is Policy.WEIGHTED:
+            return self._claimed(region, change, before, field)
+        value = self._checked(region, change, before, field)
         if region is not None and region.asks_others(self.caller):
             return None, self._proposed(region, change, before, value, field, ordinal)
         if value is None:
             assert before is not None
             return before, self._deleted(before)
         return before, self._stored(change, before, value)
+
+    def _checked(
+        self, region: Region | None, change: Change, before: Entry | None, field: str
+    ) -> Value | None:
+        """What the change would store, as the region's schema allows it; None when it deletes what is there."""
+        if change.operation is Operation.DELETE:
+            if before is None or not before.exists:
+                raise NotFound(change.id.key)
+            return None
+        value = self._value(change, before, field)
+        if region is not None and region.schema_json:
+            self.state.check_schema(region, value, field)
+        return value
+
+    def _claimed(self, region: Region, change: Change, note: Entry | None, field: str) -> Step:
+        """The author's claim, as it was and as it becomes; a patch is one of the claim."""
+        id_ = of_claim(change.id.key, self.caller.agent)
+        normal_key(id_.key, field=f"{field}.key", limits=self.limits)
+        before = self.state.newest(id_)
+        value = self._checked(region, change, before, field)
+        base_version = note.version if note is not None and note.exists else 0
+        return before, claimed(change, before, value, self.pen, base_version=base_version)
 
     def _proposed(
         self,
@@ -315,5 +328,6 @@ _POLICIES: Mapping[Policy, _Rule] = MappingProxyType(
         Policy.GUARDED: _guarded,
         Policy.OWNER: _anything,
         Policy.QUORUM: _anything,
+        Policy.WEIGHTED: _anything,
     }
 )

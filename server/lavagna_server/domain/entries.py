@@ -27,6 +27,8 @@ class Kind(StrEnum):
     """A write that waits for votes; below the key that it would change, and ended once decided."""
     BALLOT = "ballot"
     """One agent's vote; below its proposal."""
+    CLAIM = "claim"
+    """What one agent holds to be true about a key; below that key."""
 
     @property
     def is_written_freely(self) -> bool:
@@ -44,7 +46,7 @@ class ChangeType(Enum):
     PROPOSED = "proposed"
     """A proposal was opened."""
     DECIDED = "decided"
-    """A proposal was decided, or came to nothing: what it waited for has come."""
+    """A proposal was decided or came to nothing, or a claim was resolved: what it waited for has come."""
 
     @property
     def begins_entry(self) -> bool:
@@ -147,7 +149,7 @@ class Entry:
     """For a proposal its deadline."""
     cause: Cause | None = None
     basis: str = ""
-    """What the version rests on, as JSON that only the server writes: a proposal's poll, or the decision that made it so."""
+    """What the version rests on, as JSON that only the server writes: a proposal's poll, the decision that made it so, a merge of claims."""
 
     @property
     def id(self) -> EntryId:

@@ -148,6 +148,16 @@ class NotVoted(Refused):
         self.key, self.policy = key, policy
 
 
+class NotMerged(Refused):
+    """No claims are merged into what is written there."""
+
+    reason = "NOT_MERGED"
+
+    def __init__(self, key: str, *, policy: str) -> None:
+        super().__init__(f"claims about {key} are not merged: the policy there is {policy}")
+        self.key, self.policy = key, policy
+
+
 class QuorumImpossible(Refused):
     """A region asks for more agreement than its electorate can give."""
 

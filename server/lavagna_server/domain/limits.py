@@ -57,6 +57,8 @@ class Limits:
     """Agents of one board."""
     triggers_per_agent_max: int = 1_000
     """Triggers that one agent may have set on a board, unless its quota says otherwise."""
+    claims_per_key_max: int = 1_000
+    """Claims about one key, all of which are merged anew with each that changes."""
     watches_per_agent_max: int = 1_000
     """Streams that one agent may hold open on a server."""
     commits_per_second_max: int = 20_000

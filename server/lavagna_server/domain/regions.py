@@ -11,7 +11,9 @@ from datetime import timedelta
 from enum import Enum
 
 from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import Pattern, may_overlap
+from lavagna_server.domain.merging.rules import MergeRules
 
 EVERYONE = "*"
 TEAM_PREFIX = "team:"
@@ -24,6 +26,7 @@ class Policy(Enum):
     GUARDED = "guarded"
     OWNER = "owner"
     QUORUM = "quorum"
+    WEIGHTED = "weighted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,23 @@ class Electorate:
     groups_min: int = 0
     """From how many voter groups acceptance must come at least."""
     group_cap: float = 0.0
-    """The most that one voter group weighs together; 0 means no cap."""
+    """How many times its strongest member a voter group may weigh; 0 means no cap."""
 
     @classmethod
     def of(cls, owner: str) -> Electorate:
         """The owner alone; of a team any one member decides."""
         return cls((Voters(owner),), approvals=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """How the claims of a region become one value."""
+
+    rules: MergeRules = field(default_factory=MergeRules)
+    group_cap: float = 0.0
+    """How many times its strongest member a voter group may count; 0 means no cap."""
+    reconcilers: tuple[str, ...] = ()
+    """Whose claim ends a `reconcile` when it names all others among its sources: agents, `team:` names, or `*`; none means the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,27 @@ class Region:
     """The oldest revision at which the region reads exactly; 0 when retention gave nothing up."""
     electorate: Electorate = field(default_factory=Electorate)
     """Who decides, where the policy is `quorum`."""
+    merging: Merging = field(default_factory=Merging)
+    """How claims are merged, where the policy is `weighted`."""
+
+    def check(self, field: str) -> None:
+        """Checks that the policy has what it needs.
+
+        Raises:
+            Invalid: Naming what is missing or unknown.
+        """
+        if self.policy is Policy.OWNER and not self.owner:
+            raise Invalid(f"{field}.owner", "the policy is owner: say whose region this is")
+        if self.policy is Policy.QUORUM and not self.electorate.voters:
+            raise Invalid(f"{field}.electorate.voters", "the policy is quorum: say who votes")
+        self.merging.rules.check(f"{field}.merging")
+        for name, cap in (
+            ("electorate", self.electorate.group_cap),
+            ("merging", self.merging.group_cap),
+        ):
+            if cap and cap < 1:
+                rule = "a group counts at least as much as its strongest member: give 1 or more"
+                raise Invalid(f"{field}.{name}.group_cap", rule)
 
     def may_read(self, caller: Caller) -> bool:
         """Whether `caller` may know what is in here."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from lavagna_server.domain.consensus.polls import Elector
 from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Electorate, Voters
+from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
+from lavagna_server.domain.weighing.weights import Voter
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Standing:
     group: str = ""
     """The voter group: agents that are no independent witnesses of each other, such as copies of one model. Empty means its own."""
     version: int = 1
+    calibration: Calibration = UNCALIBRATED
+    """What its stated confidence has been worth so far, learnt from its resolved claims."""
 
 
 class Standings:
@@ -43,6 +47,15 @@ class Standings:
     def of(self, agent: str) -> Standing:
         """The standing of an agent; of version 0 where nobody said anything."""
         return self._standings.get(agent) or Standing(self._board, agent, version=0)
+
+    def named(self, names: Iterable[str]) -> frozenset[str]:
+        """The agents that are meant by agents, `team:` names and `*`."""
+        return frozenset(agent for name in names for agent in self._agents(name))
+
+    def voter(self, agent: str, confidence: float | None) -> Voter:
+        """An agent whose word, stated with this confidence, is to be weighed."""
+        standing = self.of(agent)
+        return Voter(agent, standing.group, standing.trust, confidence, standing.calibration)
 
     def group_of(self, agent: str) -> str:
         """The voter group of an agent."""
@@ -67,14 +80,11 @@ class Standings:
 
 
 def _capped(electors: list[Elector], cap: float) -> Iterator[Elector]:
-    """The electors with no group weighing more than `cap` together: ten copies of one model are not ten witnesses."""
-    sums: dict[str, Fraction] = {}
+    """The electors with no group weighing more than `cap` of its strongest member: ten copies of one model are not ten witnesses."""
+    groups: dict[str, list[Fraction]] = {}
     for each in electors:
-        sums[each.group] = sums.get(each.group, Fraction(0)) + Fraction(each.weight)
+        groups.setdefault(each.group, []).append(Fraction(each.weight))
     for each in electors:
-        total = sums[each.group]
-        if cap and total > Fraction(cap):
-            weight = float(Fraction(each.weight) * Fraction(cap) / total)
-            yield Elector(each.agent, weight, each.group, each.veto)
-        else:
-            yield each
+        weights = groups[each.group]
+        factor = Fraction(cap) * max(weights) / sum(weights) if cap else Fraction(1)
+        yield replace(each, weight=float(Fraction(each.weight) * min(Fraction(1), factor)))

@@ -36,10 +36,10 @@ from lavagna_server.domain.triggers import TriggerId
 from lavagna_server.engine.bell import Bell, either
 from lavagna_server.engine.calls import Call
 from lavagna_server.engine.catalog import BoardCatalog
-from lavagna_server.engine.claims import Claims, Leased
 from lavagna_server.engine.commits import Log, Written, held, touches
 from lavagna_server.engine.discretion import may_work_on, told_activation
 from lavagna_server.engine.firing import count
+from lavagna_server.engine.grants import Grants, Leased
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
 from lavagna_server.engine.workspace import Workspace
@@ -82,9 +82,9 @@ class Heartbeats:
 class Activations:
     """The agenda as its workers meet it."""
 
-    def __init__(self, ground: Ground, log: Log, claims: Claims, bell: Bell) -> None:
+    def __init__(self, ground: Ground, log: Log, grants: Grants, bell: Bell) -> None:
         self._writer, self._catalog, self._readers = ground.writer, ground.catalog, ground.readers
-        self._log, self._claims, self._bell = log, claims, bell
+        self._log, self._grants, self._bell = log, grants, bell
 
     async def acquire(
         self,
@@ -107,7 +107,7 @@ class Activations:
             nonlocal found
             leases: list[Leased] = []
             for space in (SpaceName(caller.board), SpaceName(caller.board, caller.agent)):
-                leases += self._claims.claim(
+                leases += self._grants.claim(
                     work, caller, space, only=triggers, most=most - len(leases)
                 )
             found = bool(leases)

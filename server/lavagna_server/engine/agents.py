@@ -84,12 +84,13 @@ class Agents:
                     expected=expected_version,
                     current=known.version,
                 )
-            if replace(draft, version=known.version) == known:
+            wanted = replace(draft, version=known.version, calibration=known.calibration)
+            if wanted == known:
                 return known
             if not known.version and len(standings) >= self._limits.agents_max:
                 most = self._limits.agents_max
                 raise Exhausted("agents_max", maximum=most, subject=draft.board)
-            standing = replace(draft, version=known.version + 1)
+            standing = replace(wanted, version=known.version + 1)
             work.save(standing)
             return standing
 

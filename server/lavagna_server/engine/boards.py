@@ -185,6 +185,7 @@ class RegionRules:
             Invalid: Its schema is wrong.
             Exhausted: The board has too many regions.
         """
+        draft.check("region")
         if draft.schema_json:
             self._schemas.schema(draft.schema_json, field="region.schema_json")
 

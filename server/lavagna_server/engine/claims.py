@@ -1,191 +1,265 @@
-"""Claiming work: choosing from the agenda what a caller may begin now."""
+"""Claims: what agents hold to be true about a key, and what turned out to be true of it."""
 
 from __future__ import annotations
 
-import secrets
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import TypeVar
 
-from lavagna_server.domain.agenda import (
-    Activation,
-    ActivationFilter,
-    ActivationState,
-    finished,
-    granted,
+from lavagna_server.domain.agents import Caller, Role
+from lavagna_server.domain.consensus.claims import of_claim
+from lavagna_server.domain.consensus.pens import Pen
+from lavagna_server.domain.consensus.settling import Step
+from lavagna_server.domain.decisions import pen_for
+from lavagna_server.domain.entries import (
+    Change,
+    ChangeType,
+    Entry,
+    EntryId,
+    Kind,
+    Occasion,
+    Operation,
+    Request,
+    Space,
+    SpaceName,
 )
-from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.entries import Entry, EntryId, SpaceName
-from lavagna_server.domain.limits import Limits
-from lavagna_server.domain.regions import TEAM_PREFIX
-from lavagna_server.domain.triggers import Mode, Trigger, TriggerId
-from lavagna_server.engine.controller import Controller
-from lavagna_server.engine.evaluation import Evaluated, Subject, Verdict
-from lavagna_server.engine.firing import count, note_error
+from lavagna_server.domain.errors import NotFound, NotMerged, PermissionDenied
+from lavagna_server.domain.keys import below
+from lavagna_server.domain.patches import compact, same
+from lavagna_server.domain.regions import Policy, Region
+from lavagna_server.domain.values import Form, Json, Value
+from lavagna_server.engine.calls import Call
+from lavagna_server.engine.commits import Log, SpaceState, cause_of, touches
+from lavagna_server.engine.ground import Ground
+from lavagna_server.engine.once import once
+from lavagna_server.engine.reading import ReadPoint
+from lavagna_server.engine.reads import EntriesRead, Reads
 from lavagna_server.engine.workspace import Workspace
-from lavagna_server.ports.store import Order
 
-PAGE = 64
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
-    """An activation in its holder's hands, with what it is about."""
+class Claimed:
+    """A claim, and what all claims about its key come to."""
 
-    activation: Activation
-    entry: Entry | None
-    old: Entry | None
-
-    @property
-    def value_bytes(self) -> int:
-        """How many bytes the values have that go with it."""
-        entries = (self.entry, self.old)
-        return sum(each.value.size_bytes for each in entries if each and each.value)
+    space: Space
+    at: datetime
+    claim: Entry
+    merged: Entry | None
+    """None when no claim is left."""
 
 
-@dataclass(slots=True)
-class _Leases:
-    """How many leases run, by trigger and by binding."""
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is said to be true about a key."""
 
-    by_trigger: Counter[str] = field(default_factory=Counter[str])
-    by_binding: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    key: str
+    value: Value
+    tolerance: float
+    """How far from it a claimed number may lie and still be right."""
 
-    def add(self, activation: Activation) -> None:
-        self.by_trigger[activation.trigger] += 1
-        self.by_binding[activation.trigger, activation.binding] += 1
 
-    def have_room_for(self, activation: Activation) -> bool:
-        limits = activation.limits
-        per_trigger, per_binding = limits.concurrency_max, limits.binding_concurrency_max
-        return (not per_trigger or self.by_trigger[activation.trigger] < per_trigger) and (
-            not per_binding or self.by_binding[activation.trigger, activation.binding] < per_binding
-        )
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What is true about a key, and whose claims were right."""
+
+    space: Space
+    at: datetime
+    entry: Entry
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
 
 
 class Claims:
-    """Grants leases on the agenda's head, the condition checked again in the claim (A6, A7)."""
+    """Keeps claims, and learns from what became of them."""
 
-    def __init__(self, controller: Controller, limits: Limits) -> None:
-        self._controller, self._limits = controller, limits
+    def __init__(self, ground: Ground, log: Log, reads: Reads) -> None:
+        self._writer, self._log, self._reads = ground.writer, log, reads
 
-    def claim(
-        self, work: Workspace, caller: Caller, space: SpaceName, *, only: frozenset[str], most: int
-    ) -> list[Leased]:
-        """Leases up to `most` activations of a space to the caller."""
-        if not work.board(space.board).working_spaces[space]:
-            return []
-        leases = _Leases()
-        running = ActivationFilter(space=space, states=frozenset({ActivationState.LEASED}))
-        for activation in work.agenda.select(running, order=Order.AGENDA, limit=1_000_000):
-            leases.add(activation)
-        claimed: list[Leased] = []
-        bytes_left = self._limits.page_bytes_max
-        for activation in self._offered(work, caller, space, only):
-            if len(claimed) >= most or bytes_left <= 0:
-                break
-            if not leases.have_room_for(activation):
-                continue
-            leased = self._grant(work, caller, activation)
-            if leased is not None:
-                leases.add(leased.activation)
-                claimed.append(leased)
-                bytes_left -= leased.value_bytes
-        return claimed
+    async def claim(self, call: Call[Claimed, R], request: Request, *, token: str) -> R:
+        """States what the caller holds to be true about a key.
 
-    def _offered(
-        self, work: Workspace, caller: Caller, space: SpaceName, only: frozenset[str]
-    ) -> Iterator[Activation]:
-        """What the caller may begin, best first; more is read only when the first ones are all blocked."""
-        where = ActivationFilter(
-            space=space,
-            states=frozenset({ActivationState.WAITING}),
-            triggers=only,
-            workers=frozenset({caller.agent, *(TEAM_PREFIX + team for team in caller.teams)}),
-            rating_min=work.board(space.board).board.rating_min,
-            offered_by=work.now,
-        )
-        seen: set[int] = set()
-        limit = PAGE
-        while True:
-            page = work.agenda.select(where, order=Order.AGENDA, limit=limit)
-            fresh = [activation for activation in page if activation.id.number not in seen]
-            for activation in fresh:
-                seen.add(activation.id.number)
-                yield activation
-            if len(page) < limit:
-                return
-            limit *= 4
-
-    def _grant(self, work: Workspace, caller: Caller, activation: Activation) -> Leased | None:
-        trigger = work.trigger(TriggerId(activation.id.space, activation.trigger))
-        if trigger is None:
-            self._end(work, activation, ActivationState.CANCELLED, "its trigger is gone")
-            return None
-        regions = work.board(activation.id.space.board).regions_of(activation.id.space)
-        if activation.key and not regions.may_read(activation.key, caller):
-            return None
-        entry, old, evaluated = self._checked(work, caller, trigger, activation)
-        if evaluated is None:
-            return None
-        note_error(work, trigger, evaluated)
-        if evaluated.verdict is not Verdict.TRUE:
-            self._end(
-                work,
-                activation,
-                ActivationState.OBVIATED,
-                evaluated.error or "the condition no longer holds",
-            )
-            count(work, activation, obviated=1)
-            return None
-        lease = granted(activation, holder=caller.agent, nonce=secrets.token_hex(8), now=work.now)
-        work.agenda.put(lease)
-        return Leased(lease, entry, old)
-
-    def _checked(
-        self, work: Workspace, caller: Caller, trigger: Trigger, activation: Activation
-    ) -> tuple[Entry | None, Entry | None, Evaluated | None]:
-        space = activation.id.space
-        if activation.kind is None:
-            return None, None, self._controller.evaluate(work, trigger, Subject(None, None, {}))
-        id_ = EntryId(activation.kind, activation.key)
-        if trigger.mode is Mode.EVERY:
-            entry = work.version(space, id_, activation.version)
-            old = work.version(space, id_, activation.version - 1)
-            if entry is None:  # compacted meanwhile: nothing is left to work on
-                return None, None, Evaluated(Verdict.FALSE)
-            subject = Subject(entry, old, activation.bind)
-            return entry, old, self._controller.evaluate(work, trigger, subject)
-        return self._checked_edge(work, caller, trigger, activation, id_)
-
-    def _checked_edge(
-        self,
-        work: Workspace,
-        caller: Caller,
-        trigger: Trigger,
-        activation: Activation,
-        fired_by: EntryId,
-    ) -> tuple[Entry | None, None, Evaluated | None]:
-        """The subject that fired it if the condition still holds there, else another of the same binding.
-
-        None in place of an evaluation: it holds still, but only for entries that this caller may not read.
+        Raises:
+            NotMerged: Claims are not merged there.
+            NotAWriter, StaleVersion, Invalid: As for any commit.
         """
-        regions = work.board(trigger.space.board).regions_of(trigger.space)
-        evaluated, is_hidden = Evaluated(Verdict.FALSE), False
-        others = work.agenda.edges(trigger.id, activation.binding) - {fired_by}
-        for id_ in (fired_by, *sorted(others, key=lambda each: each.key)):
-            entry = work.newest(activation.id.space, id_)
-            if entry is None:
-                continue
-            if not regions.may_read(entry.key, caller):
-                is_hidden = True
-                continue
-            evaluated = self._controller.still_holds(work, trigger, entry)
-            if evaluated.verdict is Verdict.TRUE:
-                return entry, None, evaluated
-            work.agenda.put_edge(trigger.id, activation.binding, id_, holds=False)
-        return None, None, None if is_hidden else evaluated
 
-    def _end(
-        self, work: Workspace, activation: Activation, state: ActivationState, reason: str
-    ) -> None:
-        work.agenda.put(finished(activation, state, now=work.now, reason=reason))
+        def operation(work: Workspace) -> Claimed:
+            key = request.changes[0].id.key
+            _merging_region(work, call.caller, key)
+            cause = cause_of(work, call.caller, token, SpaceName(call.caller.board))
+            self._log.write(work, call.caller, request, cause)
+            return _fresh(work, request.space, key, call.caller.agent)
+
+        return await once(self._writer, call, operation, touches=touches(request))
+
+    async def withdraw(self, call: Call[Claimed, R], key: str, *, token: str) -> R:
+        """Ends the caller's claim about a key; the entry follows.
+
+        Raises:
+            NotFound: There is none.
+            NotMerged: Claims are not merged there.
+        """
+        name = SpaceName(call.caller.board)
+        change = Change(EntryId(Kind.NOTE, key), Operation.DELETE)
+
+        def operation(work: Workspace) -> Claimed:
+            _merging_region(work, call.caller, key)
+            request = Request(name, (change,), request_id=call.request_id)
+            self._log.write(
+                work,
+                call.caller,
+                request,
+                cause_of(work, call.caller, token, SpaceName(call.caller.board)),
+            )
+            return _fresh(work, name, key, call.caller.agent)
+
+        return await once(self._writer, call, operation)
+
+    async def list(
+        self, caller: Caller, key: str, *, point: ReadPoint, after: EntryId | None, size: int
+    ) -> EntriesRead:
+        """A page of the live claims about a key, by agent."""
+        return await self._reads.list(
+            caller,
+            SpaceName(caller.board),
+            frozenset({Kind.CLAIM}),
+            below(key),
+            tags=frozenset(),
+            point=point,
+            after=after,
+            size=size,
+            keys_only=False,
+        )
+
+    async def resolve(self, call: Call[Resolved, R], truth: Truth, *, token: str) -> R:
+        """Says what is true about a key: the claims about it end, and their agents' calibrations learn.
+
+        Raises:
+            NotFound: There are no claims about it.
+            NotMerged: Claims are not merged there.
+            PermissionDenied: The caller does not own the region.
+            Invalid: The region's schema refuses the value.
+        """
+        caller, name = call.caller, SpaceName(call.caller.board)
+
+        def operation(work: Workspace) -> Resolved:
+            region = _merging_region(work, caller, truth.key)
+            if not (region.is_owner(caller) or caller.role is Role.ADMIN):
+                raise PermissionDenied(
+                    f"{caller.agent} may not say what is true about {truth.key}: "
+                    "that takes the region's owner or an administrator"
+                )
+            state = self._log.state(work, name)
+            if region.schema_json:
+                state.check_schema(region, truth.value, "value")
+            claims = sorted(state.below(Kind.CLAIM, truth.key), key=lambda each: each.key)
+            if not claims:
+                raise NotFound(f"claims about {truth.key}")
+            cause = cause_of(work, caller, token, name)
+            pen = pen_for(state.space, caller.agent, work.now, cause)
+            verdicts = {claim.author: _is_right(claim.value, truth) for claim in claims}
+            steps: list[Step] = [
+                (claim, _ended(claim, verdicts[claim.author], pen)) for claim in claims
+            ]
+            note = state.newest(EntryId(Kind.NOTE, truth.key))
+            steps.append((note, _true(note, truth, verdicts, pen)))
+            for claim in claims:
+                _learn(work, state, claim, is_right=verdicts[claim.author])
+            self._log.conclude(
+                work,
+                name,
+                steps,
+                author=caller.agent,
+                occasion=Occasion.WRITE,
+                cause=cause,
+                request_id=call.request_id,
+            )
+            right = tuple(agent for agent, is_right in verdicts.items() if is_right)
+            wrong = tuple(agent for agent, is_right in verdicts.items() if not is_right)
+            return Resolved(work.space(name), work.now, steps[-1][1], right, wrong)
+
+        return await once(self._writer, call, operation)
+
+
+def _merging_region(work: Workspace, caller: Caller, key: str) -> Region:
+    """The region in which claims about a key are merged."""
+    name = SpaceName(caller.board)
+    region = work.board(caller.board).regions_of(name).of(key)
+    if region is not None and not region.may_read(caller):
+        raise NotFound(key)
+    if region is None or region.policy is not Policy.WEIGHTED:
+        raise NotMerged(key, policy=(region.policy if region else Policy.GUARDED).value)
+    return region
+
+
+def _fresh(work: Workspace, name: SpaceName, key: str, agent: str) -> Claimed:
+    claim = work.newest(name, of_claim(key, agent))
+    assert claim is not None
+    merged = work.newest(name, EntryId(Kind.NOTE, key))
+    if merged is not None and not merged.exists:
+        merged = None
+    return Claimed(work.space(name), work.now, claim, merged)
+
+
+def _is_right(claimed: Value | None, truth: Truth) -> bool:
+    """Whether a claim says what is true: the same value, or a number within the tolerance."""
+    if claimed is None or claimed.form is not truth.value.form:
+        return False
+    if claimed.form is not Form.JSON:
+        return claimed == truth.value
+    said, true = claimed.decoded(), truth.value.decoded()
+    if _is_number(said) and _is_number(true):
+        return abs(Fraction(said) - Fraction(true)) <= Fraction(truth.tolerance)
+    return same(said, true)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _ended(claim: Entry, is_right: bool, pen: Pen) -> Entry:
+    end = claim.ended(
+        ChangeType.DECIDED,
+        revision=pen.revision,
+        author=pen.author,
+        at=pen.at,
+        cause=pen.cause,
+    )
+    verdict: Json = {"claim": {"agent": claim.author, "right": is_right}}
+    return replace(end, basis=compact(verdict))
+
+
+def _true(note: Entry | None, truth: Truth, verdicts: dict[str, bool], pen: Pen) -> Entry:
+    """The entry as it holds what is true."""
+    resolution: Json = {
+        "resolution": {
+            "right": [agent for agent, is_right in verdicts.items() if is_right],
+            "tolerance": truth.tolerance,
+            "wrong": [agent for agent, is_right in verdicts.items() if not is_right],
+        }
+    }
+    return Entry(
+        Kind.NOTE,
+        truth.key,
+        (note.version if note else 0) + 1,
+        pen.revision,
+        ChangeType.UPDATED if note is not None and note.exists else ChangeType.CREATED,
+        truth.value,
+        pen.author,
+        pen.at,
+        note.tags if note is not None else (),
+        1.0,
+        cause=pen.cause,
+        basis=compact(resolution),
+    )
+
+
+def _learn(work: Workspace, state: SpaceState, claim: Entry, *, is_right: bool) -> None:
+    """An agent's calibration after one more of its claims was resolved."""
+    standing = state.standings.of(claim.author)
+    stated = 1.0 if claim.confidence is None else claim.confidence
+    calibration = standing.calibration.observed(stated, right=is_right)
+    work.save(replace(standing, version=standing.version + 1, calibration=calibration))

@@ -56,8 +56,8 @@ class Written:
 class SpaceState:
     """A space as `decide` and `settled` look at it."""
 
-    def __init__(self, work: Workspace, name: SpaceName, schemas: Schemas) -> None:
-        self._work, self._name, self._schemas = work, name, schemas
+    def __init__(self, work: Workspace, name: SpaceName, schemas: Schemas, limits: Limits) -> None:
+        self._work, self._name, self._schemas, self.limits = work, name, schemas, limits
         self.space: Space = work.space(name)
         board = work.board(name.board)
         self.regions: Regions = board.regions_of(name)
@@ -65,6 +65,9 @@ class SpaceState:
 
     def newest(self, entry: EntryId) -> Entry | None:
         return self._work.newest(self._name, entry)
+
+    def version(self, entry: EntryId, version: int) -> Entry | None:
+        return self._work.version(self._name, entry, version)
 
     def below(self, kind: Kind, key: str) -> Iterator[Entry]:
         return self._work.matching(self._name, below(key), frozenset({kind}))
@@ -118,7 +121,7 @@ class Log:
 
     def state(self, work: Workspace, name: SpaceName) -> SpaceState:
         """A space as the rules look at it."""
-        return SpaceState(work, name, self._schemas)
+        return SpaceState(work, name, self._schemas, self._limits)
 
     def append(self, work: Workspace, commit: Commit, before: Sequence[Entry | None]) -> Commit:
         """Takes a commit into the log, and lets the controller react to it within the same commit."""
@@ -161,6 +164,23 @@ def held(work: Workspace, caller: Caller, token: LeaseToken) -> Activation:
     return activation
 
 
+def cause_of(work: Workspace, caller: Caller, token: str, space: SpaceName) -> Cause | None:
+    """Why the caller writes to a space: the activation there that it works on, when it names one.
+
+    Raises:
+        Invalid: The activation is in another space.
+        LeaseLost: The token is not, or no longer, the right to work on it.
+    """
+    if not token:
+        return None
+    lease = parse_token(token, field="activation_token")
+    if lease.space != space:
+        raise Invalid(
+            "activation_token", f"the activation is in space {lease.space}, the commit in {space}"
+        )
+    return held(work, caller, lease).cause
+
+
 class Commits:
     """Changes to entries."""
 
@@ -174,15 +194,9 @@ class Commits:
             ConditionFailed, VersionRequired, NotAWriter, Invalid: What `decide` raises.
             LeaseLost: A token was given and is stale.
         """
-        lease = parse_token(token, field="activation_token") if token else None
-        if lease is not None and lease.space != request.space:
-            raise Invalid(
-                "activation_token",
-                f"the activation is in space {lease.space}, the commit in {request.space}",
-            )
 
         def operation(work: Workspace) -> Written:
-            cause = held(work, call.caller, lease).cause if lease else None
+            cause = cause_of(work, call.caller, token, request.space)
             return self._log.write(work, call.caller, request, cause)
 
         return await once(self._writer, call, operation, touches=touches(request))
@@ -203,10 +217,9 @@ class Commits:
         Raises:
             NotFound: There is no such version, or it is compacted.
         """
-        lease = parse_token(token, field="activation_token") if token else None
 
         def operation(work: Workspace) -> Written:
-            cause = held(work, call.caller, lease).cause if lease else None
+            cause = cause_of(work, call.caller, token, space)
             regions = work.board(space.board).regions_of(space)
             old = work.version(space, entry, version)
             if old is None or not regions.may_read(entry.key, call.caller):

@@ -14,7 +14,6 @@ from lavagna_server.domain.consensus.proposals import ballot_key, cast
 from lavagna_server.domain.consensus.settling import Ending
 from lavagna_server.domain.decisions import pen_for
 from lavagna_server.domain.entries import (
-    Cause,
     Entry,
     EntryId,
     Kind,
@@ -31,11 +30,10 @@ from lavagna_server.domain.errors import (
     RoleRequired,
 )
 from lavagna_server.domain.keys import Pattern, below
-from lavagna_server.domain.leases import parse_token
 from lavagna_server.domain.regions import Policy
 from lavagna_server.engine.bell import Bell, either, poll_waiter
 from lavagna_server.engine.calls import Call
-from lavagna_server.engine.commits import Log, held, touches
+from lavagna_server.engine.commits import Log, cause_of, touches
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
 from lavagna_server.engine.reading import ReadPoint, StateAt, state_at
@@ -114,7 +112,7 @@ class Consensus:
             if region is None or not region.asks_others(call.caller):
                 policy = region.policy if region else Policy.GUARDED
                 raise NotVoted(key, policy=policy.value)
-            cause = _cause(work, call.caller, token)
+            cause = cause_of(work, call.caller, token, SpaceName(call.caller.board))
             written = self._log.write(work, call.caller, request, cause)
             assert written.plan.commit is not None
             opened = written.plan.commit.entries[0]
@@ -135,7 +133,7 @@ class Consensus:
 
         def operation(work: Workspace) -> ProposalRead:
             proposal = _known(work, caller, vote.proposal)
-            cause = _cause(work, caller, token)
+            cause = cause_of(work, caller, token, name)
             state = self._log.state(work, name)
             id_ = EntryId(Kind.BALLOT, ballot_key(vote.proposal, caller.agent))
             before = state.newest(id_)
@@ -188,7 +186,7 @@ class Consensus:
                 [Ending(proposal, Outcome.WITHDRAWN, why)],
                 author=caller.agent,
                 occasion=Occasion.WRITE,
-                cause=_cause(work, caller, token),
+                cause=cause_of(work, caller, token, name),
                 request_id=call.request_id,
             )
             return _fresh(work, name, proposal.id, proposal)
@@ -201,7 +199,7 @@ class Consensus:
         def read(snapshot: Snapshot) -> ProposalRead:
             name = SpaceName(caller.board)
             state = state_at(snapshot, self._catalog, caller, name, [below(key)], point)
-            found = _read(state, EntryId(Kind.PROPOSAL, key))
+            found = proposal_in(state, EntryId(Kind.PROPOSAL, key))
             if found is None:
                 raise NotFound(key)
             return ProposalRead(state.space, state.revision, self._clock.now(), found)
@@ -231,7 +229,7 @@ class Consensus:
             if outcomes == frozenset({Outcome.OPEN}):
                 named = (each.id for each in state.scan(about, frozenset({Kind.PROPOSAL}), after))
             for id_ in named:
-                found = _read(state, id_)
+                found = proposal_in(state, id_)
                 if found is None or not _is_wanted(found, outcomes, voter):
                     continue
                 if len(page) == size:
@@ -259,10 +257,6 @@ class Consensus:
                 await either(rung, until, seconds=left)
 
 
-def _cause(work: Workspace, caller: Caller, token: str) -> Cause | None:
-    return held(work, caller, parse_token(token, field="activation_token")).cause if token else None
-
-
 def _known(work: Workspace, caller: Caller, key: str) -> Entry:
     """The proposal of that key, decided or not. Raises `NotFound` where the caller may not read it."""
     if caller.role < Role.AGENT:
@@ -283,7 +277,8 @@ def _fresh(work: Workspace, name: SpaceName, id_: EntryId, opened: Entry) -> Pro
     return ProposalRead(space, space.head, work.now, Proposal(opened, newest, ballots))
 
 
-def _read(state: StateAt, id_: EntryId) -> Proposal | None:
+def proposal_in(state: StateAt, id_: EntryId) -> Proposal | None:
+    """A proposal with its ballots, decided or not; None when there is none that the caller may read."""
     newest = state.known([id_]).get(id_)
     if newest is None:
         return None

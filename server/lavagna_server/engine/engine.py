@@ -17,7 +17,9 @@ from lavagna_server.engine.commits import Commits, Log
 from lavagna_server.engine.consensus import Consensus
 from lavagna_server.engine.controller import Controller
 from lavagna_server.engine.evaluation import Evaluator
+from lavagna_server.engine.explanations import Explanations
 from lavagna_server.engine.feed import Feed
+from lavagna_server.engine.grants import Grants
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.identity import Identity
 from lavagna_server.engine.quotas import Quotas
@@ -88,8 +90,10 @@ class Engine:
         self.reads = Reads(ground)
         self.watches = Watches(ground, self._feed, bookmark_seconds=options.bookmark_seconds)
         self.triggers = Triggers(ground, controller, evaluator)
-        self.activations = Activations(ground, log, Claims(controller, limits), self._bell)
+        self.activations = Activations(ground, log, Grants(controller, limits), self._bell)
         self.consensus = Consensus(ground, log, self._bell)
+        self.claims = Claims(ground, log, self.reads)
+        self.explanations = Explanations(ground)
         self.boards, self.regions = Boards(ground), RegionRules(ground, schemas)
         self.agents = Agents(ground, self.identity)
         self.upkeep = Upkeep(ground, log, controller, requests_kept=options.requests_kept)

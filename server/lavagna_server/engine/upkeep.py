@@ -17,7 +17,7 @@ from lavagna_server.domain.agenda import (
     lease_expired,
     offered,
 )
-from lavagna_server.domain.consensus.proposals import Pen
+from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.consensus.settling import Step, overdue
 from lavagna_server.domain.decisions import pen_for
 from lavagna_server.domain.entries import (

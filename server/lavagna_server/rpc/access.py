@@ -104,6 +104,10 @@ _ALL = {
         "GetProposal": Rule(Role.OBSERVER, "board", Work.READ),
         "ListProposals": Rule(Role.OBSERVER, "board", Work.READ),
         "WaitProposal": Rule(Role.OBSERVER, "board", Work.WAIT),
+        "Claim": Rule(Role.AGENT, "board", Work.WRITE),
+        "ListClaims": Rule(Role.OBSERVER, "board", Work.READ),
+        "Resolve": Rule(Role.AGENT, "board", Work.WRITE),
+        "Explain": Rule(Role.OBSERVER, "board", Work.READ),
     },
     "Triggers": {
         "SetTrigger": Rule(Role.AGENT, "board", Work.WRITE),

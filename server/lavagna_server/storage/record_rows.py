@@ -12,10 +12,12 @@ from lavagna_server.domain.agents import Agent, Role
 from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import ChangeType, Kind, SpaceName
 from lavagna_server.domain.keys import Pattern
-from lavagna_server.domain.regions import Electorate, Policy, Region, Retention, Voters
+from lavagna_server.domain.merging.rules import MergeRules
+from lavagna_server.domain.regions import Electorate, Merging, Policy, Region, Retention, Voters
 from lavagna_server.domain.schedules import Schedule
 from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Mode, Source, Statistics, Trigger, TriggerLimits
+from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
 from lavagna_server.storage.damage import of_row
 from lavagna_server.storage.rows import Cells, Row, micros, micros_or_none, moment_or_none
 
@@ -61,6 +63,7 @@ def region_cells(region: Region) -> Cells:
         region.version,
         region.oldest,
         _electorate_text(region.electorate),
+        _merging_text(region.merging),
     )
 
 
@@ -80,6 +83,7 @@ def region_of(row: Row) -> Region:
         version,
         oldest,
         electorate,
+        merging,
     ) = row
     return Region(
         board,
@@ -93,6 +97,7 @@ def region_of(row: Row) -> Region:
         version,
         oldest,
         _electorate_of(electorate),
+        _merging_of(merging),
     )
 
 
@@ -128,12 +133,23 @@ def agent_of(row: Row) -> Agent:
 
 def standing_cells(standing: Standing) -> Cells:
     """A standing's row."""
-    return (standing.board, standing.agent, standing.trust, standing.group, standing.version)
+    calibration = standing.calibration
+    return (
+        standing.board,
+        standing.agent,
+        standing.trust,
+        standing.group,
+        standing.version,
+        "" if calibration == UNCALIBRATED else calibration.to_json(),
+    )
 
 
+@of_row
 def standing_of(row: Row) -> Standing:
     """The standing of a row."""
-    return Standing(*row)
+    board, agent, trust, group, version, text = row
+    calibration = Calibration.from_json(text, field="calibration") if text else UNCALIBRATED
+    return Standing(board, agent, trust, group, version, calibration)
 
 
 def trigger_cells(trigger: Trigger) -> Cells:
@@ -242,6 +258,17 @@ def _electorate_of(text: str) -> Electorate:
     stored["voters"] = tuple(Voters(**each) for each in stored["voters"])
     stored["deadline"] = timedelta(microseconds=stored["deadline"])
     return Electorate(**stored)
+
+
+def _merging_text(merging: Merging) -> str:
+    return "" if merging == Merging() else _encoded(asdict(merging))
+
+
+def _merging_of(text: str) -> Merging:
+    if not text:
+        return Merging()
+    stored: dict[str, Any] = json.loads(text)
+    return Merging(MergeRules(**stored["rules"]), stored["group_cap"], tuple(stored["reconcilers"]))
 
 
 def _statistics_text(statistics: Statistics) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Index, MetaData, Table, text
 from sqlalchemy.orm import registry
 from sqlmodel import Field, SQLModel
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Rises whenever a table changes."""
 
 _ROWS = (
@@ -153,6 +153,7 @@ class Regions(_Row, table=True):
     version: int = Field(sa_type=BigInteger)
     oldest: int = Field(sa_type=BigInteger)
     electorate: str
+    merging: str
 
 
 class Agents(_Row, table=True):
@@ -176,6 +177,7 @@ class Standings(_Row, table=True):
     trust: float
     voter_group: str
     version: int = Field(sa_type=BigInteger)
+    calibration: str
 
 
 class Triggers(_Row, table=True):

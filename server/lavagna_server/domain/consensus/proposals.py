@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from fractions import Fraction
 
+from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.consensus.polls import (
     Ballot,
     Choice,
@@ -20,7 +20,6 @@ from lavagna_server.domain.consensus.polls import (
     poll_of,
 )
 from lavagna_server.domain.entries import (
-    Cause,
     Change,
     ChangeType,
     Entry,
@@ -43,16 +42,6 @@ from lavagna_server.domain.values import Form, Json, Value
 
 _NOTHING = Value(Form.JSON, "null")
 """What a proposal to delete holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pen:
-    """What every entry of one commit has in common."""
-
-    revision: int
-    at: datetime
-    author: str
-    cause: Cause | None
 
 
 def opened(

@@ -11,13 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
+from lavagna_server.domain.consensus.claims import claimed_key, merge_basis, text_in, weighed
+from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.consensus.polls import Outcome, ballot_of, outcome, poll_of
-from lavagna_server.domain.consensus.proposals import Pen, authors_ballot, closed, proposal_of
+from lavagna_server.domain.consensus.proposals import authors_ballot, closed, proposal_of
 from lavagna_server.domain.entries import ChangeType, Entry, EntryId, Kind, Operation
-from lavagna_server.domain.errors import Invalid
+from lavagna_server.domain.errors import Exhausted, Invalid
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.merging.rules import SELECTING
 from lavagna_server.domain.patches import compact
 from lavagna_server.domain.regions import Policy, Region, Regions
-from lavagna_server.domain.values import Json, Value
+from lavagna_server.domain.standings import Standings
+from lavagna_server.domain.values import Json, Value, check_value
 
 Step: TypeAlias = "tuple[Entry | None, Entry]"
 """What an entry was, and what it becomes."""
@@ -48,6 +53,20 @@ class Hall(Protocol):
 
     def below(self, kind: Kind, key: str) -> Iterable[Entry]:
         """The entries of a kind that exist directly below a key."""
+        ...
+
+    def version(self, entry: EntryId, version: int) -> Entry | None:
+        """One version of an entry; None when it was never made or is compacted."""
+        ...
+
+    @property
+    def standings(self) -> Standings:
+        """How much whose word weighs."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What bounds a value."""
         ...
 
     def check_schema(self, region: Region, value: Value, field: str) -> None:
@@ -106,6 +125,8 @@ class _Settling:
                     self._count(entry)
                 case Kind.NOTE:
                     self._supersede(entry)
+                case Kind.CLAIM:
+                    self._merge(entry)
         return tuple(self.made.values())
 
     def close(self, ending: Ending) -> None:
@@ -202,6 +223,65 @@ class _Settling:
             if poll.base_version != note.version:
                 why = f"{note.key} moved on to version {note.version}"
                 self.close(Ending(proposal, Outcome.SUPERSEDED, why))
+
+    def _merge(self, claim: Entry) -> None:
+        """The entry becomes what all live claims about it come to; without any it ends."""
+        target = EntryId(Kind.NOTE, claimed_key(claim))
+        region = self.hall.regions.of(target.key)
+        if claim.change is ChangeType.DECIDED or target in self.made:
+            return
+        if region is None or region.policy is not Policy.WEIGHTED:
+            return
+        before = self._newest(target)
+        claims = sorted(self._below(Kind.CLAIM, target.key), key=lambda each: each.key)
+        if claims:
+            self.put(before, self._of_claims(target, before, claims, region))
+        elif before is not None and before.exists:
+            pen = self.pen
+            end = before.ended(
+                ChangeType.DELETED,
+                revision=pen.revision,
+                author=pen.author,
+                at=pen.at,
+                cause=pen.cause,
+            )
+            self.put(before, end)
+
+    def _of_claims(
+        self, target: EntryId, before: Entry | None, claims: list[Entry], region: Region
+    ) -> Entry:
+        """The version of the entry that the claims come to."""
+        pen, limits = self.pen, self.hall.limits
+        if len(claims) > limits.claims_per_key_max:
+            most = limits.claims_per_key_max
+            raise Exhausted("claims_per_key_max", maximum=most, subject=target.key)
+
+        def text_of(version: int) -> str | None:
+            return text_in(self.hall.version(target, version))
+
+        try:
+            merge = weighed(claims, region, self.hall.standings, text_of)
+            check_value(merge.result.value, field="the merge of all claims", limits=limits)
+        except Invalid:
+            if pen.author:
+                raise
+            # Time cannot be refused: what is left when a claim expires is selected by vote.
+            plain = replace(region, merging=replace(region.merging, rules=SELECTING))
+            merge = weighed(claims, plain, self.hall.standings, text_of)
+        return Entry(
+            Kind.NOTE,
+            target.key,
+            (before.version if before else 0) + 1,
+            pen.revision,
+            ChangeType.UPDATED if before and before.exists else ChangeType.CREATED,
+            merge.result.value,
+            pen.author,
+            pen.at,
+            tuple(sorted({tag for claim in claims for tag in claim.tags}))[: limits.tags_max],
+            merge.result.confidence,
+            cause=pen.cause,
+            basis=merge_basis(merge),
+        )
 
     def _newest(self, entry: EntryId) -> Entry | None:
         step = self.made.get(entry)

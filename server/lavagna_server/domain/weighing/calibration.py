@@ -93,6 +93,11 @@ class Calibration:
         """
         return _worth(self.buckets, check_share(confidence, field="confidence"))
 
+    @property
+    def claims(self) -> int:
+        """From how many resolved claims it has learnt."""
+        return sum(bucket.seen for bucket in self.buckets)
+
     def to_json(self) -> str:
         """Canonical: equal calibrations are written alike."""
         return compact([[each.right, each.wrong, each.stated_millionths] for each in self.buckets])

@@ -13,7 +13,7 @@ from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.names import activation_name, parse_activation, trigger_name
 from lavagna_server.domain.triggers import TriggerId, check_trigger_name
 from lavagna_server.engine.activations import Acquired, Heartbeats
-from lavagna_server.engine.claims import Leased
+from lavagna_server.engine.grants import Leased
 from lavagna_server.rpc.codec.checks import check_count, required
 from lavagna_server.rpc.codec.entries import entry_to_wire
 from lavagna_server.rpc.codec.enums import ACTIVATION_STATES

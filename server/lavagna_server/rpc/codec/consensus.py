@@ -33,7 +33,12 @@ from lavagna_server.rpc.codec.values import value_to_wire
 WAIT_MAX = timedelta(seconds=60)
 HASH_CHARACTERS_MAX = 128
 
-Reading: TypeAlias = consensus_pb2.GetProposalRequest | consensus_pb2.ListProposalsRequest
+Reading: TypeAlias = (
+    consensus_pb2.GetProposalRequest
+    | consensus_pb2.ListProposalsRequest
+    | consensus_pb2.ListClaimsRequest
+    | consensus_pb2.ExplainRequest
+)
 
 
 def request_from_wire(

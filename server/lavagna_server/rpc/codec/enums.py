@@ -75,6 +75,7 @@ KINDS: EnumCodec[Kind, entries_pb2.Kind.ValueType] = EnumCodec(
         Kind.NOTE: entries_pb2.KIND_NOTE,
         Kind.PROPOSAL: entries_pb2.KIND_PROPOSAL,
         Kind.BALLOT: entries_pb2.KIND_BALLOT,
+        Kind.CLAIM: entries_pb2.KIND_CLAIM,
     },
     default=Kind.NOTE,
 )
@@ -108,6 +109,7 @@ POLICIES: EnumCodec[Policy, boards_pb2.Policy.ValueType] = EnumCodec(
         Policy.GUARDED: boards_pb2.POLICY_GUARDED,
         Policy.OWNER: boards_pb2.POLICY_OWNER,
         Policy.QUORUM: boards_pb2.POLICY_QUORUM,
+        Policy.WEIGHTED: boards_pb2.POLICY_WEIGHTED,
     },
     default=Policy.GUARDED,
 )

@@ -10,11 +10,13 @@ from lavagna_server.domain.agents import check_name
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.merging.rules import MergeRules
 from lavagna_server.domain.names import region_name
 from lavagna_server.domain.regions import (
     EVERYONE,
     TEAM_PREFIX,
     Electorate,
+    Merging,
     Region,
     Retention,
     Voters,
@@ -27,6 +29,8 @@ MEMBERS_MAX = 1_000
 """Names in `readers`, in `writers`, and in an electorate."""
 WEIGHT_MAX = 1e6
 """Of one vote."""
+FIELDS_MAX = 100
+"""Fields of objects with a rule of their own."""
 DEADLINE_MAX = timedelta(days=30)
 """Of a proposal."""
 
@@ -45,6 +49,7 @@ def region_to_wire(region: Region) -> boards_pb2.Region:
         version=region.version,
         oldest_revision=region.oldest,
         electorate=_electorate_to_wire(region.electorate),
+        merging=_merging_to_wire(region.merging),
     )
 
 
@@ -73,6 +78,7 @@ def region_from_wire(request: boards_pb2.SetRegionRequest, board: str, *, limits
         _retention_from_wire(message.retention),
         not_negative(message.version, field="region.version"),
         electorate=_electorate_from_wire(message.electorate),
+        merging=_merging_from_wire(message.merging),
     )
 
 
@@ -168,6 +174,39 @@ def _electorate_from_wire(message: boards_pb2.Electorate) -> Electorate:
         not_negative(message.groups_min, field=f"{field}.groups_min"),
         _weight(message.group_cap, f"{field}.group_cap"),
     )
+
+
+def _merging_to_wire(merging: Merging) -> boards_pb2.Merging | None:
+    if merging == Merging():
+        return None
+    rules = merging.rules
+    return boards_pb2.Merging(
+        number=rules.number,
+        category=rules.category,
+        collection=rules.collection,
+        record=rules.record,
+        text=rules.text,
+        fields=rules.fields,
+        threshold=rules.threshold,
+        group_cap=merging.group_cap,
+        reconcilers=merging.reconcilers,
+    )
+
+
+def _merging_from_wire(message: boards_pb2.Merging) -> Merging:
+    field, usual = "region.merging", MergeRules()
+    check_count(message.fields, FIELDS_MAX, field=f"{field}.fields", limit="fields_max")
+    rules = MergeRules(
+        message.number or usual.number,
+        message.category or usual.category,
+        message.collection or usual.collection,
+        message.record or usual.record,
+        message.text or usual.text,
+        dict(sorted(message.fields.items())),
+        message.threshold if message.HasField("threshold") else usual.threshold,
+    )
+    cap = _weight(message.group_cap, f"{field}.group_cap")
+    return Merging(rules, cap, _members(message.reconcilers, f"{field}.reconcilers"))
 
 
 def _weight(number: float, field: str, *, most: float = WEIGHT_MAX) -> float:

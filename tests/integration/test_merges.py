@@ -1,0 +1,178 @@
+"""Claims in the engine: what has no merge, what needs somebody to reconcile it, and what is learnt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from lavagna_server.clocks import ManualClock
+from lavagna_server.domain.agents import Role
+from lavagna_server.domain.entries import (
+    Change,
+    EntryId,
+    Kind,
+    Operation,
+)
+from lavagna_server.domain.errors import (
+    Exhausted,
+    Invalid,
+    NotFound,
+    NotMerged,
+)
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.merging import MergeRules
+from lavagna_server.domain.regions import Merging, Policy
+from lavagna_server.engine.engine import EngineOptions
+from lavagna_server.storage.ephemeral import EphemeralStore
+from tests.claimants import Claimant, claimant, merge_of, text
+from tests.desks import in_one_group, json_value, note, running
+
+
+async def test_where_nothing_is_merged_there_is_nothing_to_claim(root: Claimant) -> None:
+    ada = claimant(root.engine, "ada")
+    for attempt in (ada.claim("notes", 1), ada.withdraw("notes"), root.resolve("notes", 1)):
+        with pytest.raises(NotMerged, match="claims about notes are not merged"):
+            await attempt
+
+
+async def test_texts_are_merged_by_line_against_what_they_were_changed_from(
+    root: Claimant,
+) -> None:
+    merging = Merging(MergeRules(text="lines"))
+    await root.region("text", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    ceo, ada, bob = (claimant(root.engine, name) for name in ("ceo", "ada", "bob"))
+    await ceo.claim("text", text("one\ntwo\nthree\n"))
+    await ada.claim("text", text("ONE\ntwo\nthree\n"))
+    await bob.claim("text", text("one\ntwo\nTHREE\n"))
+    merged = await ceo.get("text")
+
+    assert merged.value == text("ONE\ntwo\nTHREE\n")
+    assert merge_of(merged)["conflicts"] == 0
+    await bob.claim("text", text("uno\ntwo\nTHREE\n"))
+    conflict = await ceo.get("text")
+    assert merge_of(conflict)["conflicts"] == 1
+    assert conflict.value is not None
+    assert all(part in str(conflict.value.content) for part in ("ONE", "uno", "ada", "bob"))
+
+
+async def test_a_reconciler_ends_an_open_merge_by_naming_all_claims(root: Claimant) -> None:
+    merging = Merging(MergeRules(text="reconcile"), reconcilers=("eve",))
+    await root.region("text", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    ada, bob, eve = (claimant(root.engine, name) for name in ("ada", "bob", "eve"))
+    await eve.trigger("reconcile", "text", when="entry.basis.merge.open", own_writes=True)
+    await ada.claim("text", text("one"))
+    await bob.claim("text", text("two"))
+    leased = await eve.acquire_one()
+    sources = ("text/@ada@1", "text/@bob@1")
+    done = Change(note("text"), Operation.PUT, text("one and two"), sources=sources)
+    await eve.complete(leased, done)
+    entry = await root.get("text")
+
+    assert entry.value == text("one and two")
+    assert merge_of(entry)["rule"] == "reconciled@1"
+    assert merge_of(entry)["reconciled_by"] == "eve"
+    assert merge_of(entry)["dissent"] == ["ada", "bob"]
+    await ada.claim("text", text("three"))  # what was reconciled has changed
+    assert merge_of(await root.get("text"))["open"] is True
+
+
+async def test_somebody_else_cannot_reconcile(root: Claimant) -> None:
+    merging = Merging(MergeRules(text="reconcile"), reconcilers=("eve",))
+    await root.region("text", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    ada, bob = claimant(root.engine, "ada"), claimant(root.engine, "bob")
+    await ada.claim("text", text("one"))
+    await bob.claim("text", text("two"), sources=("text/@ada@1",))
+
+    assert merge_of(await root.get("text"))["open"] is True
+
+
+async def test_claims_that_have_no_merge_are_refused_and_change_nothing(root: Claimant) -> None:
+    merging = Merging(MergeRules(number="sum"))
+    await root.region("count", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    ada, bob = claimant(root.engine, "ada"), claimant(root.engine, "bob")
+    await ada.claim("count", 2**63 - 1)
+    before = len(await root.commits())
+
+    with pytest.raises(Invalid):
+        await bob.claim("count", 1)
+    assert len(await root.commits()) == before
+
+
+async def test_time_cannot_be_refused(root: Claimant, clock: ManualClock) -> None:
+    """What is left when a claim expires may have no merge by the rule: then the weightiest is selected."""
+    merging = Merging(MergeRules(number="sum"))
+    await root.region("count", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    for agent, number in (("ada", 2**63 - 1), ("bob", -5), ("cyd", 5)):
+        ttl = timedelta(minutes=1) if agent == "bob" else None
+        await claimant(root.engine, agent).claim("count", number, ttl=ttl)
+    await clock.advance(60)
+
+    entry = await root.get("count")
+    assert entry.value in (json_value(2**63 - 1), json_value(5))
+    assert merge_of(entry)["rule"] == "select@1"
+
+
+async def test_claims_about_one_key_are_bounded(clock: ManualClock) -> None:
+    options = EngineOptions(limits=Limits(claims_per_key_max=5))
+    async with running(EphemeralStore(), clock, options=options) as engine:
+        root = claimant(engine, "root", Role.ADMIN)
+        await root.region("effort", policy=Policy.WEIGHTED)
+        claims = [claimant(engine, f"a{number}").claim("effort", number) for number in range(6)]
+        results = await in_one_group(engine, *claims)
+
+    refused = [each for each in results if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [Exhausted]
+
+
+async def test_votes_are_weighed_by_evidence_once_enough_is_known_of_all(root: Claimant) -> None:
+    """Two who say 0.8 and mean it outvote three at 0.6, once each has shown what its word is worth."""
+    ceo, engine = claimant(root.engine, "ceo"), root.engine
+    crew = {"ada": 0.8, "bob": 0.8, "cyd": 0.6, "dee": 0.6, "eve": 0.6}
+    for number in range(20):
+        for agent, share in crew.items():
+            said = number < 20 * share
+            await claimant(engine, agent).claim("effort/known", said, confidence=share)
+        before = merge_of(await root.get("effort/known"))["scale"]
+        assert before == "probability"
+        await ceo.resolve("effort/known", True)
+    for agent, share in crew.items():
+        answer = "yes" if share == 0.8 else "no"
+        await claimant(engine, agent).claim("effort/next", answer, confidence=share)
+
+    entry = await root.get("effort/next")
+    assert (entry.value, merge_of(entry)["scale"]) == (json_value("yes"), "log odds")
+    assert merge_of(entry)["dissent"] == ["cyd", "dee", "eve"]
+
+
+async def test_the_schema_says_between_how_many_values_a_vote_is_cast(root: Claimant) -> None:
+    schema = '{"enum": ["a", "b", "c", "d"]}'
+    await root.region("effort/four", policy=Policy.WEIGHTED, owner="ceo", schema_json=schema)
+    await claimant(root.engine, "ada").claim("effort/four", "a", confidence=0.5)
+
+    with pytest.raises(Invalid):
+        await claimant(root.engine, "bob").claim("effort/four", "e")
+    assert (await root.get("effort/four")).value == json_value("a")
+
+
+async def test_claims_fire_triggers_and_show_in_conditions(root: Claimant) -> None:
+    ceo = claimant(root.engine, "ceo")
+    await ceo.trigger("claims", "effort/{claim}", when="entry.kind == 'claim'")
+    await claimant(root.engine, "ada").claim("effort", 5)
+    leased = await ceo.acquire_one()
+
+    assert leased.activation.bind == {"claim": "@ada"}
+
+
+async def test_a_plain_entry_and_an_unknown_one_are_explained(root: Claimant) -> None:
+    await root.put("notes", "free")
+    found = await root.explain("notes")
+
+    assert found.entry is not None
+    assert (found.entry.id, found.merge, found.proposal) == (
+        EntryId(Kind.NOTE, "notes"),
+        None,
+        None,
+    )
+    with pytest.raises(NotFound):
+        await root.explain("nothing")
