@@ -147,3 +147,13 @@ async def test_a_trigger_that_breaks_a_rule_is_invalid(shell: Shell, words: list
 
     assert error["family"] == "invalid"
     assert await shell.read("triggers", "list") == {"triggers": []}
+
+
+async def test_a_trigger_that_fires_once_is_shown_with_its_instant(shell: Shell) -> None:
+    there = Shell({**shell.variables, "TZ": "UTC"})
+    await there.ok("triggers", "set", "once", "--due-at", "2030-01-01T09:00:00Z")
+    listed = (await there.ok("triggers", "list")).text
+    shown = (await there.ok("triggers", "get", "once")).text
+
+    assert "2030-01-01 09:00:00" in listed
+    assert "schedule 2030-01-01 09:00:00" in shown
