@@ -40,9 +40,9 @@ from lavagna_server.domain.triggers import Mode, Source, Trigger, TriggerId, Tri
 from lavagna_server.domain.values import Form, Value
 from lavagna_server.engine.activations import Acquired
 from lavagna_server.engine.calls import Call
-from lavagna_server.engine.grants import Leased
 from lavagna_server.engine.commits import Written
 from lavagna_server.engine.engine import Engine, EngineOptions
+from lavagna_server.engine.grants import Leased
 from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.engine.watches import Start

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.entries import Change, ChangeType, Entry, EntryId, Kind
@@ -204,9 +204,9 @@ def _base_version(claim: Entry) -> int:
 
 def _alternatives(region: Region) -> int:
     """Between how many values a vote is cast: those that the region's schema names, else two."""
-    schema: Any = json.loads(region.schema_json) if region.schema_json else None
-    named: Any = cast("Any", schema).get("enum") if isinstance(schema, dict) else None
-    return max(2, len(cast("list[Any]", named))) if isinstance(named, list) else 2
+    schema: Json = json.loads(region.schema_json) if region.schema_json else None
+    named = schema.get("enum") if isinstance(schema, dict) else None
+    return max(2, len(named)) if isinstance(named, list) else 2
 
 
 def _covers(claim: Entry, claims: Sequence[Entry]) -> bool:
