@@ -21,11 +21,18 @@ from lavagna_server.domain.errors import StartRefused, StorageFailed
 from lavagna_server.ports.store import Changes, Effect, Order, Scan, Snapshot
 from lavagna_server.storage.damage import Damaged, NotReadable
 from lavagna_server.storage.sqlite import DATABASE_FILE, SqliteStore
+from lavagna_server.storage.tables import SCHEMA_VERSION
 from tests.contracts.scribe import START, Scribe, keys, note, put
 from tests.contracts.specimens import activation, after
 
 SPACE = SpaceName("atelier")
 PRAGMAS = ("journal_mode", "synchronous", "wal_autocheckpoint", "query_only", "mmap_size")
+
+
+def mark_schema(directory: Path, version: int) -> None:
+    """Marks a database as one of another version's."""
+    with closing(sqlite3.connect(directory / DATABASE_FILE)) as connection:
+        connection.execute(f"PRAGMA user_version={version}")
 
 
 @contextmanager
@@ -204,12 +211,19 @@ class TestRefusals:
     def test_a_newer_database_is_refused(self, tmp_path: Path) -> None:
         with opened(tmp_path):
             pass
-        connection = sqlite3.connect(tmp_path / DATABASE_FILE)
-        connection.execute("PRAGMA user_version=999")
-        connection.close()
+        mark_schema(tmp_path, 999)
 
-        with pytest.raises(StartRefused, match=r"newer server .schema 999, this one knows 1."):
+        with pytest.raises(StartRefused, match=r"newer server .schema 999, this one knows \d+."):
             SqliteStore.open(tmp_path)
+
+    def test_an_older_database_is_refused_and_left_alone(self, tmp_path: Path) -> None:
+        with opened(tmp_path):
+            pass
+        mark_schema(tmp_path, SCHEMA_VERSION - 1)
+
+        for _ in range(2):
+            with pytest.raises(StartRefused, match="earlier server .schema .* import them"):
+                SqliteStore.open(tmp_path)
 
     def test_the_database_of_another_program_is_refused_and_left_alone(
         self, tmp_path: Path
@@ -312,6 +326,19 @@ class TestFullDisk:
             with store.snapshot() as snapshot:
                 assert keys(snapshot.scan(SPACE, Scan())) == ["a", "b", "large"]
             assert store.verify() == []
+
+    def test_nothing_is_written_into_a_transaction_that_sqlite_gave_up(
+        self, tmp_path: Path
+    ) -> None:
+        """As it does by itself when a read inside the transaction meets a failing disk."""
+        with opened(tmp_path / "store") as store:
+            with pytest.raises(StorageFailed, match="gave up the transaction"):  # noqa: SIM117, PT012
+                with store.transaction() as transaction:
+                    assert transaction.space(SPACE) is None
+                    vars(store)["_writer"].connection.rollback()
+                    transaction.write(Changes(saved=[Board("atelier", "epoch")]))
+            with store.snapshot() as snapshot:
+                assert snapshot.records(Board) == []
 
     def test_what_was_refused_is_not_there_after_a_restart(self, tmp_path: Path) -> None:
         with opened(tmp_path) as store:

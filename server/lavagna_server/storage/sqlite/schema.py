@@ -15,12 +15,13 @@ def prepare(connection: Connection) -> None:
     """Makes the tables in an empty database, and checks those of another.
 
     Raises:
-        StartRefused: The database belongs to another program or to a newer server.
+        StartRefused: The database belongs to another program, or to a newer or an earlier server.
     """
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     if _is_empty(connection):
         METADATA.create_all(connection)
         connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
     check(connection)
     # Written at every start: nothing else tells early that a file may only be read.
     connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -39,6 +40,11 @@ def check(connection: Connection) -> None:
     if version > SCHEMA_VERSION:
         raise StartRefused(
             f"the database was written by a newer server (schema {version}, this one knows {SCHEMA_VERSION}): upgrade"
+        )
+    if version < SCHEMA_VERSION:
+        raise StartRefused(
+            f"the database was written by an earlier server (schema {version}, this one writes {SCHEMA_VERSION}): "
+            "export its boards with the server that wrote it, and import them here"
         )
 
 

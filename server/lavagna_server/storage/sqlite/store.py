@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Engine, Insert, Table
 from sqlalchemy.dialects import sqlite
 
 from lavagna_server.domain.entries import SpaceName
-from lavagna_server.domain.errors import StartRefused
-from lavagna_server.ports.store import Snapshot, Transaction
+from lavagna_server.domain.errors import StartRefused, StorageFailed
+from lavagna_server.ports.store import Changes, Snapshot, Transaction
 from lavagna_server.storage.batches import Batches
 from lavagna_server.storage.reading import Reading
 from lavagna_server.storage.sqlite import backup, connections, schema
@@ -36,6 +36,16 @@ def _upsert(table: Table, key: Sequence[str], rest: Sequence[str]) -> Insert:
 
 
 _BATCHES = Batches(sqlite.dialect(), _upsert)
+
+
+class _Transaction(Writing):
+    """A transaction that knows whether SQLite has ended it."""
+
+    def write(self, changes: Changes) -> None:
+        # SQLite rolls back by itself when a read meets a failing disk; what is written after that would be committed row by row.
+        if not self._connection.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
+            raise StorageFailed("the database gave up the transaction after an error")
+        super().write(changes)
 
 
 class SqliteStore:
@@ -85,7 +95,7 @@ class SqliteStore:
             connection = self._writer
             try:
                 _run(connection, "BEGIN IMMEDIATE")
-                with closing(Writing(connection, self._space_ids, _BATCHES)) as writing:
+                with closing(_Transaction(connection, self._space_ids, _BATCHES)) as writing:
                     yield writing
                 connection.connection.commit()
             except BaseException as error:
