@@ -222,7 +222,7 @@ class TestRefusals:
         mark_schema(tmp_path, SCHEMA_VERSION - 1)
 
         for _ in range(2):
-            with pytest.raises(StartRefused, match="earlier server .schema .* import them"):
+            with pytest.raises(StartRefused, match=r"earlier server .schema .* import them"):
                 SqliteStore.open(tmp_path)
 
     def test_the_database_of_another_program_is_refused_and_left_alone(
