@@ -11,8 +11,8 @@ from rich.text import Text
 from lavagna import Activation, ChangeType, Commit, Entry, Kind, Occasion, Space, State
 from lavagna_cli import documents
 from lavagna_cli.changelines import commit_lines, state_lines
-from lavagna_cli.options import Format
 from lavagna_cli.layout import Column
+from lavagna_cli.options import Format
 from lavagna_cli.screen import Rows, Screen
 
 ROWS = Rows(
