@@ -11,6 +11,7 @@ from lavagna_server.domain.agents import Role
 from lavagna_server.domain.consensus.polls import Choice, Outcome, poll_of
 from lavagna_server.domain.entries import ChangeType, Kind
 from lavagna_server.domain.errors import (
+    Exhausted,
     Invalid,
     NotAWriter,
     NotFound,
@@ -21,11 +22,13 @@ from lavagna_server.domain.errors import (
     StaleVersion,
 )
 from lavagna_server.domain.keys import EVERYTHING
+from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.regions import Electorate, Policy, Voters
 from lavagna_server.domain.standings import Standing
-from lavagna_server.engine.engine import Engine
+from lavagna_server.engine.engine import Engine, EngineOptions
 from lavagna_server.engine.reading import ReadPoint
-from tests.desks import delete, entries_of, in_one_group, json_value, put
+from lavagna_server.storage.ephemeral import EphemeralStore
+from tests.desks import delete, entries_of, in_one_group, json_value, put, running
 from tests.voters import Voter, electorate, stand, voter
 
 
@@ -148,6 +151,19 @@ async def test_an_electorate_that_can_never_agree_is_refused(engine: Engine) -> 
         with pytest.raises(QuorumImpossible, match="nothing can be accepted in region design"):
             await ada.propose("design", "log")
     assert await ada.commits() == []
+
+
+async def test_open_proposals_about_one_key_are_bounded(clock: ManualClock) -> None:
+    options = EngineOptions(limits=Limits(proposals_per_key_max=2))
+    async with running(EphemeralStore(), clock, options=options) as engine:
+        root, ada = voter(engine, "root", Role.ADMIN), voter(engine, "ada")
+        await root.region("design", policy=Policy.QUORUM, electorate=electorate("ada", "bob"))
+        first = await ada.propose("design", 1)
+        await ada.propose("design", 2)
+        with pytest.raises(Exhausted, match="proposals_per_key_max is limited to 2"):
+            await ada.propose("design", 3)
+        await engine.consensus.withdraw(ada.call(), first.newest.key, reason="", token="")
+        await ada.propose("design", 3)
 
 
 async def test_only_its_author_or_an_administrator_withdraws(ada: Voter) -> None:

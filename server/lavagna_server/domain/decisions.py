@@ -27,6 +27,7 @@ from lavagna_server.domain.entries import (
     Commit,
     Entry,
     EntryId,
+    Kind,
     Occasion,
     Operation,
     Request,
@@ -35,6 +36,7 @@ from lavagna_server.domain.entries import (
 )
 from lavagna_server.domain.errors import (
     ConditionFailed,
+    Exhausted,
     FailedCondition,
     Invalid,
     NotAWriter,
@@ -224,6 +226,9 @@ class _Draft:
         field: str,
         ordinal: int,
     ) -> Entry:
+        most = self.limits.proposals_per_key_max
+        if sum(1 for _ in self.state.below(Kind.PROPOSAL, change.id.key)) >= most:
+            raise Exhausted("proposals_per_key_max", maximum=most, subject=change.id.key)
         return opened(
             change,
             before,

@@ -103,8 +103,7 @@ def _places(base: Lines, texts: Sequence[str]) -> list[Place]:
             clusters.append([])
         clusters[-1].append(edit)
         end = max(end, edit.end)
-    places = (_place(base, cluster) for cluster in clusters)
-    return [place for place in places if place.versions]
+    return [_place(base, cluster) for cluster in clusters]
 
 
 def _place(base: Lines, edits: Sequence[Edit]) -> Place:
@@ -113,15 +112,13 @@ def _place(base: Lines, edits: Sequence[Edit]) -> Place:
     for edit in edits:
         of_text[edit.text].append(edit)
     versions: defaultdict[Lines, list[str]] = defaultdict(list)
-    for text, own in sorted(of_text.items()):
+    for text, own in of_text.items():
         lines: list[str] = []
         reached = start
         for edit in own:
             lines += (*base[reached : edit.start], *edit.lines)
             reached = edit.end
         versions[*lines, *base[reached:end]].append(text)
-    # Changes that come to nothing where they are taken together are none.
-    versions.pop(base[start:end], None)
     return Place(start, end, {version: versions[version] for version in sorted(versions)})
 
 

@@ -51,7 +51,7 @@ def merged(
     stances = {voice.agent: outcome.stance(voice) for voice in voices}
     shares = tuple(
         Share(agent, float(used.get(agent, 0)), stance.position, float(stance.agreement))
-        for agent, stance in sorted(stances.items())
+        for agent, stance in stances.items()
     )
     return Merged(
         _value(outcome, heard, {claim.agent: claim.value for claim in claims}),

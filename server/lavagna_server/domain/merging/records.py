@@ -41,7 +41,7 @@ def combined(voices: Sequence[Voice], merge_field: MergeField) -> Outcome:
             claims[name].append(field)
     parts = {
         name: merge_field(name, having)
-        for name, having in sorted(claims.items())
+        for name, having in claims.items()
         if len(having) == len(voices) or 2 * weight_of(having) > total
     }
 

@@ -115,14 +115,14 @@ class Outcome:
 
 
 def listened(testimonies: Iterable[Testimony]) -> list[Voice]:
-    """The claims, ordered by what they say and then by agent.
+    """The claims, ordered by agent, so that not even what is refused first depends on how they came.
 
     Raises:
         Invalid: Naming the agent and the field: a weight or confidence out of range, a value that no JSON reader takes,
             a second claim of one agent.
     """
     voices: dict[str, Voice] = {}
-    for each in testimonies:
+    for each in sorted(testimonies, key=lambda testimony: testimony.agent):
         field = f"claims[{each.agent}]"
         if each.agent in voices:
             raise Invalid(field, "an agent has one claim about a key, this is a second")
@@ -133,7 +133,7 @@ def listened(testimonies: Iterable[Testimony]) -> list[Voice]:
         value, value_type = _content(each, f"{field}.value")
         voice = Voice(each.agent, exact(each.weight), exact(each.confidence), value, value_type)
         voices[each.agent] = voice
-    return sorted(voices.values(), key=lambda voice: (voice.identity, voice.agent))
+    return list(voices.values())
 
 
 def with_a_say(voices: Sequence[Voice]) -> list[Voice]:
