@@ -17,8 +17,9 @@ from typing import Any
 from lavagna_server.domain.entries import Entry, Operation
 from lavagna_server.domain.values import Value
 
-NEARLY = 1e-9
-"""Weights that differ by less are the same: a share of a total is rarely a binary fraction."""
+NEARLY = 1e-14
+"""Sums of weights that differ by less, in proportion, are the same: a share of a total is rarely a binary fraction. In proportion, because
+light voters count too; far more than what rounding makes of any electorate."""
 
 
 class Choice(StrEnum):
@@ -112,7 +113,7 @@ class Tally:
     groups: frozenset[str]
     """The groups from which acceptance came."""
     groups_open: frozenset[str]
-    """Those from which it may still come."""
+    """Those from which it may still come; none once everybody has voted."""
 
 
 def content_hash(
@@ -152,7 +153,8 @@ def outcome(
 ) -> tuple[Outcome, str]:
     """What the ballots come to, and why: accepted as soon as enough accept, rejected as soon as that cannot happen any more (C3).
 
-    A tie is undecided. A veto rejects at once; with enough votes, the holder of a veto is waited for until the deadline (`is_over`).
+    A tie of all votes is undecided. A veto rejects at once; with enough votes, the holder of a veto is waited for until the deadline
+    (`is_over`).
     """
     vetoed = _vetoed(poll, ballots)
     if vetoed:
@@ -165,7 +167,7 @@ def outcome(
             return Outcome.ACCEPTED, score
         score += f"; waiting for {', '.join(waited_for)}, who may veto"
     elif not _reaches(poll, stand.accept + stand.open, stand.groups | stand.groups_open):
-        if abs(stand.accept - stand.reject) < NEARLY:
+        if not stand.groups_open and _is_tie(stand):
             return Outcome.UNDECIDED, f"a tie: {stand.accept:g} accept, {stand.reject:g} reject"
         return Outcome.REJECTED, f"{score}, which cannot be reached any more"
     elif is_over:
@@ -218,9 +220,13 @@ def _needed(poll: Poll) -> str:
 
 
 def _reaches(poll: Poll, weight: float, groups: frozenset[str]) -> bool:
-    margin = weight - poll.threshold
-    enough = margin > NEARLY if poll.strict else margin > -NEARLY
+    margin, nearly = weight - poll.threshold, NEARLY * poll.threshold
+    enough = margin > nearly if poll.strict else weight > 0 and margin >= -nearly
     return enough and len(groups) >= poll.groups_min
+
+
+def _is_tie(stand: Tally) -> bool:
+    return abs(stand.accept - stand.reject) <= NEARLY * max(stand.accept, stand.reject)
 
 
 def _vetoed(poll: Poll, ballots: Iterable[Ballot]) -> str:

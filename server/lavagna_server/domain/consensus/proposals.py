@@ -88,7 +88,7 @@ def opened(
 def threshold(terms: Electorate, electors: Iterable[Elector]) -> tuple[float, bool]:
     """The weight that must accept, and whether more than that is needed.
 
-    A share of up to one half must be exceeded, so that of two contradicting proposals at most one can win.
+    A share of up to one half must be exceeded, so that half of all is no majority and no tie wins.
     """
     if terms.approvals:
         return terms.approvals, False

@@ -27,8 +27,9 @@ from lavagna_server.rpc.codec.times import optional_span, span_from_wire
 
 MEMBERS_MAX = 1_000
 """Names in `readers`, in `writers`, and in an electorate."""
+WEIGHT_MIN = 1e-3
 WEIGHT_MAX = 1e6
-"""Of one vote."""
+"""Of one vote: so far apart that sums of a thousand are still told apart exactly."""
 FIELDS_MAX = 100
 """Fields of objects with a rule of their own."""
 DEADLINE_MAX = timedelta(days=30)
@@ -163,7 +164,7 @@ def _electorate_from_wire(message: boards_pb2.Electorate) -> Electorate:
         tuple(
             Voters(
                 _member(each.name, f"{field}.voters[{index}].name"),
-                _weight(each.weight, f"{field}.voters[{index}].weight") or 1.0,
+                _weight(each.weight or 1.0, f"{field}.voters[{index}].weight", least=WEIGHT_MIN),
                 each.veto,
             )
             for index, each in enumerate(message.voters)
@@ -209,7 +210,7 @@ def _merging_from_wire(message: boards_pb2.Merging) -> Merging:
     return Merging(rules, cap, _members(message.reconcilers, f"{field}.reconcilers"))
 
 
-def _weight(number: float, field: str, *, most: float = WEIGHT_MAX) -> float:
-    if not 0.0 <= number <= most:  # also false for NaN
-        raise Invalid(field, f"must be from 0 to {most:g}, not {number}")
+def _weight(number: float, field: str, *, least: float = 0.0, most: float = WEIGHT_MAX) -> float:
+    if not least <= number <= most:  # also false for NaN
+        raise Invalid(field, f"must be from {least:g} to {most:g}, not {number}")
     return number
