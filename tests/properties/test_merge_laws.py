@@ -220,6 +220,15 @@ def test_a_weight_or_confidence_that_is_none_is_refused_by_name(
         assert refusal.value.field == f"claims[zoe].{name}"
 
 
+def test_of_several_wrong_claims_the_first_agent_is_named_in_any_order() -> None:
+    wrong = [Claim(agent, Value(Form.JSON, "1"), -1.0, 1.0) for agent in "cab"]
+
+    for claims in (wrong, wrong[::-1]):
+        with pytest.raises(Invalid) as refusal:
+            merged(claims, MergeRules())
+        assert refusal.value.field == "claims[a].weight"
+
+
 @pytest.mark.parametrize("content", ["NaN", "Infinity", "-Infinity", "[NaN]", '{"a":1e999}', "{"])
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_json_that_is_none_is_refused_by_name(content: str, weight: float) -> None:

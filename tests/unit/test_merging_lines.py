@@ -6,7 +6,7 @@ import pytest
 
 from lavagna_server.domain.merging import Merged, MergeRules, lines, merged
 from lavagna_server.domain.merging import Testimony as Claim  # pytest would take it for a test
-from lavagna_server.domain.merging.differences import Change, changes
+from lavagna_server.domain.merging.differences import Change, Lines, changes
 from lavagna_server.domain.values import Form, Value
 
 BASE = "one\ntwo\nthree\nfour\n"
@@ -87,6 +87,26 @@ def test_changes_that_touch_are_one_place() -> None:
     assert "two\nTHREE\n" in str(result.value.content)
 
 
+def test_a_change_that_overlaps_several_makes_one_place_of_them() -> None:
+    result = merge(
+        BASE, ann="all new\n", bob="one\nTWO\nthree\nfour\n", cy="one\ntwo\nthree\nFOUR\n"
+    )
+
+    assert result.conflicts == 1
+    assert "+++++++ ann\nall new\n" in str(result.value.content)
+    assert "+++++++ bob\none\nTWO\nthree\nfour\n" in str(result.value.content)
+    assert "+++++++ cy\none\ntwo\nthree\nFOUR\n" in str(result.value.content)
+
+
+def test_a_small_change_within_a_wide_one_is_a_conflict_over_all_of_it() -> None:
+    result = merge(BASE, ann="all new\nfour\n", bob="one\nTWO\nthree\nfour\n")
+
+    assert result.value.content == (
+        "<<<<<<< conflict 1 of 1\n+++++++ ann\nall new\n+++++++ bob\none\nTWO\nthree\n"
+        "------- base\none\ntwo\nthree\n>>>>>>> end of conflict 1 of 1\nfour\n"
+    )
+
+
 def test_a_deletion_against_a_change_is_a_conflict() -> None:
     result = merge(BASE, ann="one\nthree\nfour\n", bob="one\nTWO\nthree\nfour\n")
 
@@ -136,13 +156,6 @@ def test_marks_are_longer_than_any_line_that_looks_like_one(line: str, marks: in
     assert f"\n{'-' * marks} base\n" in str(result.value.content)
 
 
-def test_changes_that_come_to_nothing_are_no_side_of_a_conflict() -> None:
-    base = "a\nb\na\nb\nx"
-    result = merge(base, ann=base, bob="a\nb\na\nb\ny")
-
-    assert (result.value.content, result.conflicts) == ("a\nb\na\nb\ny", 0)
-
-
 def test_a_claim_of_no_weight_changes_no_line() -> None:
     claims = [
         Claim("ann", Value(Form.TEXT, BASE + "five\n"), 1.0, 1.0),
@@ -154,11 +167,42 @@ def test_a_claim_of_no_weight_changes_no_line() -> None:
     assert (result.value.content, result.dissent) == (BASE + "five\n", ("bob",))
 
 
-def test_lines_that_stand_once_are_lined_up_first() -> None:
-    old = ("{", "", "}", "unique", "{", "", "}")
-    new = ("{", "", "}", "{", "", "more", "}", "unique", "{", "", "}")
+def test_lines_that_stand_once_are_lined_up_and_only_what_is_between_is_compared() -> None:
+    old = tuple(line for number in range(20) for line in (f"line {number}", ""))
+    new = (*old[:6], "new", *old[7:30], "more", *old[30:])
 
-    assert list(changes(old, new, pairs_max=100)) == [Change(3, 3, ("{", "", "more", "}"))]
+    assert list(changes(old, new, pairs_max=40)) == [
+        Change(6, 7, ("new",)),
+        Change(30, 30, ("more",)),
+    ]
+
+
+def test_what_stands_alike_at_both_ends_is_not_compared() -> None:
+    old = (*("x",) * 50, "y", *("x",) * 60)
+
+    assert list(changes(old, (*("x",) * 50, "z", *("x",) * 60), pairs_max=0)) == [
+        Change(50, 51, ("z",))
+    ]
+
+
+def test_lines_that_stand_often_are_compared_like_any_other() -> None:
+    old = ("a", "b") * 300
+    new = (*old[:100], "c", *old[100:500], "c", *old[500:])
+
+    assert list(changes(old, new, pairs_max=100_000)) == [
+        Change(100, 100, ("c",)),
+        Change(500, 500, ("c",)),
+    ]
+
+
+def test_changes_turn_one_text_into_the_other_even_where_lines_moved() -> None:
+    old: Lines = ("a", "b", "c", "d", "b", "e")
+    new = ("d", "a", "e", "b", "c")
+    result: list[str] = list(old)
+    for change in reversed(list(changes(old, new, pairs_max=100))):
+        result[change.start : change.end] = change.lines
+
+    assert tuple(result) == new
 
 
 def test_what_would_take_too_long_to_compare_is_one_change() -> None:
@@ -169,13 +213,16 @@ def test_what_would_take_too_long_to_compare_is_one_change() -> None:
     assert list(changes(old, new, pairs_max=15)) == [Change(1, 9, ("y", "z") * 4)]
 
 
-def test_the_bound_is_shared_by_the_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The more texts, the coarser the changes, but nothing is lost and the order of claims still says nothing."""
-    monkeypatch.setattr(lines, "COMPARED_PAIRS_MAX", 40)
-    base = "\n".join(["x", "y"] * 4)
-    ann, bob = base.replace("x\ny", "x\nY", 1), base[:-1] + "Y"
-    alone, both = merge(base, ann=ann), merge(base, ann=ann, bob=bob)
+@pytest.mark.parametrize(("pairs_max", "conflicts"), [(24, 0), (23, 1)])
+def test_the_bound_is_shared_by_all_texts_and_nothing_is_lost_beyond_it(
+    monkeypatch: pytest.MonkeyPatch, pairs_max: int, conflicts: int
+) -> None:
+    """Ann's text has twelve pairs of same lines with the base between its two changes, Bob's has none."""
+    monkeypatch.setattr(lines, "COMPARED_PAIRS_MAX", pairs_max)
+    base = "x\ny\nx\ny\nx\ny\nx\ny"
+    ann, bob = "x\nA\nx\ny\nx\ny\nB\ny", "x\ny\nx\nC\nx\ny\nx\ny"
+    both = merge(base, ann=ann, bob=bob)
 
-    assert alone.value.content == ann
+    assert both.conflicts == conflicts
     assert both == merge(base, bob=bob, ann=ann)
-    assert "Y" in str(both.value.content)
+    assert {"A", "B", "C"} <= set(str(both.value.content).split("\n"))

@@ -147,13 +147,16 @@ def test_an_override_that_is_for_another_type_leaves_the_rule_of_the_type() -> N
 
 
 def test_select_overrides_every_type() -> None:
-    rules = MergeRules(fields={"n": "select", "s": "select", "r": "select", "c": "select"})
+    rules = MergeRules(
+        "median", "plurality", fields={"n": "select", "s": "select", "r": "select", "c": "select"}
+    )
     two = {"n": 1, "s": [1], "r": {"q": 1}, "c": "x"}
     three = {"n": 9, "s": [1, 2], "r": {"q": 1, "p": 2}, "c": "y"}
     result = merge(rules, claim("a", two, weight=2), claim("b", three, weight=3))
 
     assert result.value.content == json.dumps(three)
     assert result.dissent == ("a",)
+    assert 'c: "y" by weighted-plurality@1, against a' in result.working
 
 
 def test_empty_objects_agree() -> None:

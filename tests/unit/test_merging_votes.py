@@ -85,6 +85,17 @@ def test_one_sure_claim_beats_many_unsure_ones_in_buckets() -> None:
     assert result.working[0] == '"x": >=0.9: 1 >=0.7: 0 >=0.5: 0 >=0.3: 0 >=0: 0 (a)'
 
 
+def test_within_a_bucket_weight_counts_and_not_heads() -> None:
+    result = merge(
+        MergeRules(category="confidence-buckets"),
+        json_claim("a", '"x"', weight=2.5),
+        json_claim("b", '"a"'),
+        json_claim("c", '"a"'),
+    )
+
+    assert result.value.content == '"x"'
+
+
 def test_less_sure_claims_decide_what_the_sure_ones_leave_even() -> None:
     result = merge(
         MergeRules(category="confidence-buckets"),

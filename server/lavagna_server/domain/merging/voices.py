@@ -1,4 +1,4 @@
-"""Claims made ready for arithmetic: decoded, exact, and in an order that depends on what they say.
+"""Claims made ready for arithmetic: decoded and exact.
 
 Numbers, weights and confidences are read as the decimals that JSON writes, so that 0.1 and 0.2 weigh exactly as much as 0.3.
 All arithmetic is exact and rounds once, at its end: no result can depend on the order of the claims.
