@@ -24,9 +24,11 @@ from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.merging import MergeRules
 from lavagna_server.domain.regions import Merging, Policy
 from lavagna_server.engine.engine import EngineOptions
+from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.storage.ephemeral import EphemeralStore
 from tests.claimants import Claimant, claimant, merge_of, text
-from tests.desks import in_one_group, json_value, note, running
+from tests.desks import in_one_group, json_value, note, put, running
+from tests.integration.conftest import StartEngine
 
 
 async def test_where_nothing_is_merged_there_is_nothing_to_claim(root: Claimant) -> None:
@@ -111,6 +113,70 @@ async def test_time_cannot_be_refused(root: Claimant, clock: ManualClock) -> Non
     entry = await root.get("count")
     assert entry.value in (json_value(2**63 - 1), json_value(5))
     assert merge_of(entry)["rule"] == "select@1"
+
+
+async def test_who_takes_a_claim_back_cannot_be_refused_either(root: Claimant) -> None:
+    merging = Merging(MergeRules(number="sum"))
+    await root.region("count", policy=Policy.WEIGHTED, owner="ceo", merging=merging)
+    for agent, number in (("ada", 2**63 - 1), ("bob", -5), ("cyd", 5)):
+        await claimant(root.engine, agent).claim("count", number)
+    left = await claimant(root.engine, "bob").withdraw("count")
+
+    assert left.merged is not None
+    assert merge_of(left.merged)["rule"] == "select@1"
+
+
+@pytest.mark.guarantee("S8")
+async def test_who_may_claim_but_not_read_is_not_told_what_the_others_come_to(
+    root: Claimant,
+) -> None:
+    merging = Merging(MergeRules(number="sum"))
+    readers, writers = ("ceo", "ada"), ("ada", "eve")
+    await root.region(
+        "count", policy=Policy.WEIGHTED, readers=readers, writers=writers, merging=merging
+    )
+    ada, eve = claimant(root.engine, "ada"), claimant(root.engine, "eve")
+    await ada.claim("count", 2**63 - 1)
+    written = await eve.commit(put("count", 1))
+
+    assert len(written.plan.unseen) == 2
+    assert (await ada.get("count")).value in (json_value(2**63 - 1), json_value(1))
+
+
+async def test_claims_merge_though_the_entry_itself_expires_in_that_moment(
+    root: Claimant, clock: ManualClock
+) -> None:
+    ada, bob = claimant(root.engine, "ada"), claimant(root.engine, "bob")
+    await ada.claim("effort", 9)
+    await bob.claim("effort", 3, ttl=timedelta(minutes=1))
+    await root.region("effort", policy=Policy.LATEST)
+    await root.put("effort", "for a minute", ttl=timedelta(minutes=1))
+    await root.region("effort", policy=Policy.WEIGHTED)
+    await clock.advance(60)
+
+    entry = await root.get("effort")
+    assert (entry.value, entry.version) == (json_value(9), 4)
+
+
+async def test_a_limit_that_was_lowered_refuses_new_claims_and_holds_up_no_old_one(
+    start_engine: StartEngine, clock: ManualClock
+) -> None:
+    async with start_engine() as engine:
+        await claimant(engine, "root", Role.ADMIN).region("effort", policy=Policy.WEIGHTED)
+        for number in range(6):
+            ttl = timedelta(minutes=1) if number == 5 else None
+            await claimant(engine, f"a{number}").claim("effort", number, ttl=ttl)
+    async with start_engine(EngineOptions(limits=Limits(claims_per_key_max=2))) as engine:
+        with pytest.raises(Exhausted):
+            await claimant(engine, "newcomer").claim("effort", 1)
+        assert (await claimant(engine, "a1").claim("effort", 7)).merged is not None
+        assert (await claimant(engine, "a0").withdraw("effort")).merged is not None
+        await clock.advance(60)
+        root = claimant(engine, "root", Role.ADMIN)
+        left = await root.engine.claims.list(
+            root.caller, "effort", point=ReadPoint(), after=None, size=10
+        )
+    assert [each.author for each in left.entries] == ["a1", "a2", "a3", "a4"]
 
 
 async def test_claims_about_one_key_are_bounded(clock: ManualClock) -> None:

@@ -15,8 +15,9 @@ from lavagna_server.domain.errors import (
     ContentMismatch,
     NotAVoter,
     PollClosed,
+    QuorumImpossible,
 )
-from lavagna_server.domain.regions import Policy
+from lavagna_server.domain.regions import Electorate, Policy, Voters
 from tests.desks import json_value
 from tests.voters import Voter, electorate, newest, stand, voter
 
@@ -187,12 +188,76 @@ async def test_what_was_proposed_for_an_older_version_is_superseded_in_the_revis
 
 
 @pytest.mark.guarantee("C2")
-async def test_a_base_that_moved_under_another_policy_supersedes_at_the_vote(ada: Voter) -> None:
+@pytest.mark.parametrize("choice", Choice)
+async def test_a_base_that_moved_under_another_policy_supersedes_at_any_vote(
+    ada: Voter, choice: Choice
+) -> None:
     proposal = await ada.propose("design", "log")
     root = voter(ada.engine, "root", Role.ADMIN)
     await root.region("design", policy=Policy.LATEST)
     await root.put("design", "by decree")
-    late = await voter(ada.engine, "bob").vote(proposal)
+    late = await voter(ada.engine, "bob").vote(proposal, choice)
 
     assert stand(late).outcome is Outcome.SUPERSEDED
+    assert stand(late).reason == "design moved on to version 1"
+    assert stand(late).decided_by == ""
     assert (await ada.get("design")).value == json_value("by decree")
+
+
+@pytest.mark.guarantee("C2")
+async def test_a_base_that_moved_under_another_policy_supersedes_at_the_deadline(
+    ada: Voter, clock: ManualClock
+) -> None:
+    proposal = await ada.propose("design", "log")
+    root = voter(ada.engine, "root", Role.ADMIN)
+    await root.region("design", policy=Policy.LATEST)
+    await root.put("design", "by decree")
+    await clock.advance(86_400)
+
+    assert stand(await ada.proposal(proposal)).outcome is Outcome.SUPERSEDED
+
+
+@pytest.mark.guarantee("C1")
+async def test_a_vote_that_comes_after_the_deadline_but_before_its_decision_does_not_count(
+    ada: Voter, clock: ManualClock
+) -> None:
+    proposal = await ada.propose("design", "log")
+    clock.jump(86_400)  # as when the machine slept: nobody has looked at the time yet
+
+    with pytest.raises(PollClosed, match="is open: its deadline has come"):
+        await voter(ada.engine, "bob").vote(proposal)
+    await clock.advance(0)
+    assert stand(await ada.proposal(proposal)).outcome is Outcome.UNDECIDED
+    assert await newest(ada, "design") is None
+
+
+@pytest.mark.guarantee("C1")
+async def test_of_two_that_are_accepted_at_one_deadline_the_older_wins(
+    ada: Voter, clock: ManualClock
+) -> None:
+    root = voter(ada.engine, "root", Role.ADMIN)
+    voters = (Voters("ada"), Voters("bob"), Voters("eve", veto=True))
+    terms = Electorate(voters, deadline=timedelta(minutes=1))
+    await root.region("design", policy=Policy.QUORUM, electorate=terms)
+    proposals = [await ada.propose("design", text) for text in ("log", "tree")]
+    for each in reversed(proposals):
+        await voter(ada.engine, "bob").vote(each)
+    await clock.advance(60)
+
+    older, younger = [await ada.proposal(each) for each in proposals]
+    assert (stand(older).outcome, stand(younger).outcome) == (
+        Outcome.ACCEPTED,
+        Outcome.SUPERSEDED,
+    )
+    assert older.newest.revision == younger.newest.revision
+    assert (await ada.get("design")).value == json_value("log")
+
+
+@pytest.mark.parametrize("share", [0.0, 2 / 3, 1.0])
+async def test_where_nobody_votes_nothing_can_be_proposed(ada: Voter, share: float) -> None:
+    root = voter(ada.engine, "root", Role.ADMIN)
+    terms = electorate("team:nobody", share=share)
+    await root.region("design", policy=Policy.QUORUM, electorate=terms)
+
+    with pytest.raises(QuorumImpossible):
+        await ada.propose("design", "log")

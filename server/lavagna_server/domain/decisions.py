@@ -115,7 +115,7 @@ def decide(
         return Plan(succeeded=not failed, commit=None, failed=failed)
     steps: Sequence[Step] = written
     if any(needs_settling(state.regions, after) for _, after in written):
-        steps = settled(state, written, draft.pen)
+        steps = settled(state, written, draft.pen, caller=caller)
     commit = committed(state.space, steps, draft.pen, Occasion.WRITE, request.request_id)
     unseen = frozenset(
         entry.id for entry in commit.entries if not state.regions.may_read(entry.key, caller)

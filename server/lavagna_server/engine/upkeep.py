@@ -151,7 +151,8 @@ class Upkeep:
         """Ends entries whose time has come, and decides on proposals at their deadline: one commit per space."""
         ending: dict[SpaceName, list[Entry]] = {}
         due = work.transaction.expiring(work.now, BATCH)
-        for name, stored in due:
+        # What ends at one moment ends in one order on every store: of two proposals that exclude each other the older wins.
+        for name, stored in sorted(due, key=lambda each: (each[1].expires_at, each[1].id)):
             entry = work.newest(name, stored.id)
             if (
                 name.board in work.catalog.boards

@@ -42,6 +42,7 @@ from lavagna_server.domain.values import Form, Json, Value
 
 _NOTHING = Value(Form.JSON, "null")
 """What a proposal to delete holds."""
+_TOO_LATE = "its deadline has come, and no vote counts any more"
 
 
 def opened(
@@ -110,7 +111,7 @@ def cast(
 
     Raises:
         NotAVoter: The voter is not in the electorate.
-        PollClosed: The proposal is decided.
+        PollClosed: The proposal is decided, or about to be: its deadline has come.
         ContentMismatch: The vote is about something else than what is proposed (C2).
     """
     poll = poll_of(proposal)
@@ -118,6 +119,8 @@ def cast(
         raise NotAVoter(proposal.key, agent=ballot.voter)
     if poll.outcome is not Outcome.OPEN:
         raise PollClosed(proposal.key, outcome=poll.outcome.value, why=poll.reason)
+    if proposal.expires_at is not None and proposal.expires_at <= pen.at:
+        raise PollClosed(proposal.key, outcome=Outcome.OPEN.value, why=_TOO_LATE)
     if (hashed, base_version) != (poll.content_hash, poll.base_version):
         raise ContentMismatch(
             proposal.key, content_hash=poll.content_hash, base_version=poll.base_version

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
+from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.consensus.claims import claimed_key, merge_basis, text_in, weighed
 from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.consensus.polls import Outcome, ballot_of, outcome, poll_of
@@ -75,10 +76,15 @@ class Hall(Protocol):
 
 
 def settled(
-    hall: Hall, steps: Iterable[Step], pen: Pen, *, endings: Iterable[Ending] = ()
+    hall: Hall,
+    steps: Iterable[Step],
+    pen: Pen,
+    *,
+    endings: Iterable[Ending] = (),
+    caller: Caller | None = None,
 ) -> tuple[Step, ...]:
-    """The steps and the endings, and after them all that follows from them."""
-    settling = _Settling(hall, pen)
+    """The steps and the endings, and after them all that follows from them; for a caller when one made the steps."""
+    settling = _Settling(hall, pen, caller)
     for before, after in steps:
         settling.put(before, after)
     for ending in endings:
@@ -106,6 +112,7 @@ class _Settling:
 
     hall: Hall
     pen: Pen
+    caller: Caller | None
     made: dict[EntryId, Step] = field(default_factory=dict[EntryId, Step])
     queue: deque[Entry] = field(default_factory=deque[Entry])
 
@@ -130,10 +137,14 @@ class _Settling:
         return tuple(self.made.values())
 
     def close(self, ending: Ending) -> None:
-        """Ends a proposal, and carries it out when it was accepted."""
-        proposal, moved = ending.proposal, ""
-        if ending.outcome is Outcome.ACCEPTED and (moved := self._moved(proposal)):
-            ending = replace(ending, outcome=Outcome.SUPERSEDED, why=moved)
+        """Ends a proposal, and carries it out when it was accepted. What moved on is superseded, however the votes stand (C2)."""
+        proposal = ending.proposal
+        if ending.outcome is not Outcome.WITHDRAWN:
+            moved = self._moved(proposal)
+            if not moved and ending.outcome is Outcome.ACCEPTED:
+                moved = self._refused(proposal)
+            if moved:
+                ending = Ending(proposal, Outcome.SUPERSEDED, moved)
         ballots = [ballot_of(entry) for entry in self._below(Kind.BALLOT, proposal.key)]
         end = closed(
             proposal,
@@ -162,17 +173,21 @@ class _Settling:
             return
         ballots = [ballot_of(entry) for entry in self._below(Kind.BALLOT, proposal.key)]
         ended, why = outcome(poll_of(proposal), ballots)
-        if ended is not Outcome.OPEN:
+        if ended is not Outcome.OPEN or self._moved(proposal):
             self.close(Ending(proposal, ended, why, f"{ballot.key}@{ballot.version}"))
 
     def _moved(self, proposal: Entry) -> str:
-        """Why a proposal can no longer be what was voted on; empty when it can (C2)."""
+        """Why a proposal's base is no longer what was voted on; empty when it is (C2)."""
         poll = poll_of(proposal)
-        target = EntryId(Kind.NOTE, poll.target)
-        current = self._newest(target)
+        current = self._newest(EntryId(Kind.NOTE, poll.target))
         version = current.version if current else 0
-        if version != poll.base_version or target in self.made:
-            return f"{poll.target} is at version {version}, no longer at {poll.base_version}"
+        return (
+            f"{poll.target} moved on to version {version}" if version != poll.base_version else ""
+        )
+
+    def _refused(self, proposal: Entry) -> str:
+        """Why the region no longer takes what is proposed; empty when it does."""
+        poll = poll_of(proposal)
         region = self.hall.regions.of(poll.target)
         if region is None or not region.schema_json or poll.operation is Operation.DELETE:
             return ""
@@ -219,24 +234,26 @@ class _Settling:
         if region is None or region.policy not in {Policy.OWNER, Policy.QUORUM}:
             return
         for proposal in list(self._below(Kind.PROPOSAL, note.key)):
-            poll = poll_of(proposal)
-            if poll.base_version != note.version:
-                why = f"{note.key} moved on to version {note.version}"
-                self.close(Ending(proposal, Outcome.SUPERSEDED, why))
+            if moved := self._moved(proposal):
+                self.close(Ending(proposal, Outcome.SUPERSEDED, moved))
 
     def _merge(self, claim: Entry) -> None:
         """The entry becomes what all live claims about it come to; without any it ends."""
         target = EntryId(Kind.NOTE, claimed_key(claim))
         region = self.hall.regions.of(target.key)
-        if claim.change is ChangeType.DECIDED or target in self.made:
-            return
         if region is None or region.policy is not Policy.WEIGHTED:
             return
-        before = self._newest(target)
+        made = self.made.get(target)
+        # Only the expiry of the entry itself gives way: what the claims come to is newer.
+        if claim.change is ChangeType.DECIDED or (
+            made and made[1].change is not ChangeType.EXPIRED
+        ):
+            return
+        before = made[0] if made else self._newest(target)
         claims = sorted(self._below(Kind.CLAIM, target.key), key=lambda each: each.key)
         if claims:
-            self.put(before, self._of_claims(target, before, claims, region))
-        elif before is not None and before.exists:
+            self.put(before, self._of_claims(claim, before, claims, region))
+        elif not made and before is not None and before.exists:
             pen = self.pen
             end = before.ended(
                 ChangeType.DELETED,
@@ -248,11 +265,11 @@ class _Settling:
             self.put(before, end)
 
     def _of_claims(
-        self, target: EntryId, before: Entry | None, claims: list[Entry], region: Region
+        self, claim: Entry, before: Entry | None, claims: list[Entry], region: Region
     ) -> Entry:
-        """The version of the entry that the claims come to."""
-        pen, limits = self.pen, self.hall.limits
-        if len(claims) > limits.claims_per_key_max:
+        """The version of the entry that the claims come to, because of one of them."""
+        pen, limits, target = self.pen, self.hall.limits, EntryId(Kind.NOTE, claimed_key(claim))
+        if claim.change is ChangeType.CREATED and len(claims) > limits.claims_per_key_max:
             most = limits.claims_per_key_max
             raise Exhausted("claims_per_key_max", maximum=most, subject=target.key)
 
@@ -263,9 +280,10 @@ class _Settling:
             merge = weighed(claims, region, self.hall.standings, text_of)
             check_value(merge.result.value, field="the merge of all claims", limits=limits)
         except Invalid:
-            if pen.author:
+            if claim.exists and (self.caller is None or region.may_read(self.caller)):
                 raise
-            # Time cannot be refused: what is left when a claim expires is selected by vote.
+            # Neither time nor who takes its word back can be refused, and who may not read what others claim may not learn of it:
+            # what there is then is selected by vote.
             plain = replace(region, merging=replace(region.merging, rules=SELECTING))
             merge = weighed(claims, plain, self.hall.standings, text_of)
         return Entry(
