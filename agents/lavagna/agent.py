@@ -14,13 +14,14 @@ from lavagna.channel import Identity
 from lavagna.checks import (
     INT32_MAX,
     checked_choice,
+    checked_several,
     checked_text,
     checked_texts,
     checked_type,
     checked_whole,
 )
 from lavagna.clients.trigger_codec import trigger_message
-from lavagna.entries import ChangeType, Space
+from lavagna.entries import ChangeType, Kind, Space
 from lavagna.errors import Invalid
 from lavagna.registration import Function, Registration, checked_function
 from lavagna.runtime import Runtime, Terms
@@ -28,11 +29,14 @@ from lavagna.tasks import ended, sharing_fate
 from lavagna.times import seconds
 from lavagna.triggers import Limits, Mode, Schedule, Source, Trigger
 from lavagna.views import View
+from lavagna.voting import VotingFunction, proposed, voting
 
 Decorated = TypeVar("Decorated", bound=Function)
+DecoratedVoting = TypeVar("DecoratedVoting", bound=VotingFunction)
 
 _MODES = {mode: mode for mode in (Mode.EDGE, Mode.EVERY)}
 _SPACES = {space: space for space in Space}
+_NEVER_OF_NOTES = frozenset({ChangeType.PROPOSED, ChangeType.DECIDED})
 
 
 class Agent:
@@ -83,18 +87,16 @@ class Agent:
     ) -> Callable[[Decorated], Decorated]:
         """Wakes the function for entries that match a pattern and make the condition true.
 
-        `changes` narrows the patterns that are given as strings to some types of change. With a
-        `team` any of its members may do the work. `name` is the trigger's id; without it the id is
-        the team's or else the agent's name, a dot, and the function's name. The other options are
-        those of `Trigger`.
+        A pattern that is given as a string means notes, and `changes` narrows it to some types of
+        change; a `Source` says which kinds. With a `team` any of its members may do the work.
+        `name` is the trigger's id; without it the id is the team's or else the agent's name, a dot,
+        and the function's name. The other options are those of `Trigger`.
 
         Raises:
             Invalid: An option is not what it has to be.
             TypeError: What is decorated is not a coroutine function.
         """
-        sources = [
-            Source(each, changes=changes) if isinstance(each, str) else each for each in patterns
-        ]
+        sources = [_notes(each, changes) if isinstance(each, str) else each for each in patterns]
         trigger = Trigger(
             id=name,
             on=sources,
@@ -108,6 +110,41 @@ class Agent:
             own_writes=own_writes,
         )
         return self._registering(trigger)
+
+    def votes_on(
+        self,
+        *patterns: str,
+        when: str = "",
+        rating: str | int = "",
+        reads: Sequence[str] = (),
+        name: str = "",
+        limits: Limits | None = None,
+    ) -> Callable[[DecoratedVoting], DecoratedVoting]:
+        """Wakes the function for proposals about entries that match, and casts the ballot it says.
+
+        The function looks at `work.proposal` and returns a `Choice`, or `(choice, confidence,
+        reason)`; None casts no ballot. It is woken for open proposals in which the agent has a vote
+        that it has not cast, and for none of its own. In the condition `entry` is the proposal's
+        entry, with what is proposed as its value. The other options are those of `on`.
+
+        Raises:
+            Invalid: An option is not what it has to be.
+            TypeError: What is decorated is not a coroutine function.
+        """
+        waking = self.on(
+            *(proposed(each) for each in patterns),
+            when=when,
+            rating=rating,
+            reads=reads,
+            name=name,
+            limits=limits,
+        )
+
+        def register(function: DecoratedVoting) -> DecoratedVoting:
+            waking(voting(function, self.name))
+            return function
+
+        return register
 
     def due(
         self,
@@ -207,6 +244,16 @@ class Agent:
         finally:
             self._is_joined = False
             self._stop.clear()
+
+
+def _notes(pattern: str, changes: Sequence[ChangeType]) -> Source:
+    """Changes of notes; what is kept about them below their keys wakes only who asks for it."""
+    if not _NEVER_OF_NOTES.isdisjoint(checked_several(changes, field="changes")):
+        raise Invalid.field(
+            "changes",
+            "a note is never proposed or decided; give `Source(pattern, kinds=[Kind.PROPOSAL])`",
+        )
+    return Source(pattern, kinds=(Kind.NOTE,), changes=changes)
 
 
 def _rating(rating: str | int) -> str:

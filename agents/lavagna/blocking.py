@@ -20,8 +20,9 @@ from lavagna import clients, connection
 from lavagna import watch as watching
 from lavagna.checks import refusal
 from lavagna.commits import Commit, State, Target
-from lavagna.entries import Space, Written
+from lavagna.entries import Entry, Space, Written
 from lavagna.loop_thread import LoopThread
+from lavagna.proposals import Proposal
 from lavagna.retry import CONTENDED
 from lavagna.values import Value
 
@@ -112,6 +113,8 @@ class Members(_Facade[clients.Members]):
     list = _Iterates(clients.Members.list)
     rotate = _Waits(clients.Members.rotate)
     revoke = _Waits(clients.Members.revoke)
+    standing = _Waits(clients.Members.standing)
+    set_standing = _Waits(clients.Members.set_standing)
     hello = _Waits(clients.Members.hello)
 
 
@@ -122,6 +125,21 @@ class Regions(_Facade[clients.Regions]):
     get = _Waits(clients.Regions.get)
     list = _Waits(clients.Regions.list)
     delete = _Waits(clients.Regions.delete)
+
+
+class Proposals(_Facade[clients.Proposals]):
+    """The proposals of one board."""
+
+    get = _Waits(clients.Proposals.get)
+    list = _Iterates(clients.Proposals.list)
+    wait = _Waits(clients.Proposals.wait)
+
+
+class Claims(_Facade[clients.Claims]):
+    """The claims on one board."""
+
+    list = _Iterates(clients.Claims.list)
+    resolve = _Waits(clients.Claims.resolve)
 
 
 class Boards(_Facade[clients.Boards]):
@@ -190,6 +208,23 @@ class Board(_Facade[asynchronous.Board]):
     revert = _Waits(asynchronous.Board.revert)
     compact = _Waits(asynchronous.Board.compact)
     wait = _Waits(asynchronous.Board.wait)
+    propose = _Waits(asynchronous.Board.propose)
+    propose_delete = _Waits(asynchronous.Board.propose_delete)
+    vote = _Waits(asynchronous.Board.vote)
+    claim = _Waits(asynchronous.Board.claim)
+    explain = _Waits(asynchronous.Board.explain)
+
+    @overload
+    def withdraw(self, subject: Proposal, *, reason: str = "") -> Proposal: ...
+
+    @overload
+    def withdraw(self, subject: str, *, reason: str = "") -> Entry | None: ...
+
+    def withdraw(self, subject: Proposal | str, *, reason: str = "") -> Proposal | Entry | None:
+        """Ends a proposal that waits for votes; or, by the key it is about, the caller's claim."""
+        if isinstance(subject, Proposal):
+            return _thread.wait(self.subject.withdraw(subject, reason=reason))
+        return _thread.wait(self.subject.withdraw(subject, reason=reason))
 
     def update(
         self,
@@ -287,6 +322,16 @@ class Board(_Facade[asynchronous.Board]):
     def regions(self) -> Regions:
         """The regions of this board."""
         return Regions(self.subject.regions)
+
+    @property
+    def proposals(self) -> Proposals:
+        """The proposals of this board."""
+        return Proposals(self.subject.proposals)
+
+    @property
+    def claims(self) -> Claims:
+        """The claims on this board."""
+        return Claims(self.subject.claims)
 
     @property
     def boards(self) -> Boards:

@@ -11,7 +11,8 @@ from lavagna.channel import Identity
 from lavagna.checks import checked_count, checked_flag, checked_text
 from lavagna.clients import Activations, Boards, Members, Regions, Triggers
 from lavagna.commits import Commit, State, Target, target_message
-from lavagna.entries import Space, Written
+from lavagna.consensus import Consensus
+from lavagna.entries import Kind, Space, Written
 from lavagna.reads import Reads
 from lavagna.retry import CONTENDED
 from lavagna.times import Seconds
@@ -25,7 +26,7 @@ from lavagna.watch import Watch
 from lavagna.writes import Writes
 
 
-class Board(Reads, Writes):
+class Board(Reads, Writes, Consensus):
     """One agent's view of one space of a board."""
 
     def __init__(self, view: View) -> None:
@@ -75,7 +76,8 @@ class Board(Reads, Writes):
         """Reads the entry, changes its value and writes it, again when somebody was faster.
 
         `change` gets the value, or None where there is no entry, and returns the new one, or an
-        awaitable of it; it may run several times. No write of anybody's is lost.
+        awaitable of it; it may run several times. No write of anybody's is lost. Where others
+        have a say the result is a proposal of what `change` made, or a claim.
 
         Raises:
             Conflict: Somebody was faster at every attempt.
@@ -111,7 +113,8 @@ class Board(Reads, Writes):
 
         No target means everything in this space. With `initial_state` the state comes first, as
         `State` items, the last of them with `synced`. Bookmarks are consumed and only move
-        `Watch.token`.
+        `Watch.token`. A pattern means entries of every kind, proposals, ballots and claims too; a
+        `Target` narrows it.
         """
         request = watch_pb2.WatchRequest(
             board=self._view.caller.board_name,
@@ -130,8 +133,9 @@ class Board(Reads, Writes):
         on: str = "**",
         reads: Sequence[str] = (),
         timeout: Seconds | None = None,  # noqa: ASYNC109 - the word that shells and people say
+        kind: Kind = Kind.NOTE,
     ) -> Evaluation:
-        """Waits until a condition (CEL, as a trigger's `when`) holds for an entry.
+        """Waits until a condition (CEL, as a trigger's `when`) holds for an entry of that kind.
 
         Every revision that touches what `on` and `reads` name is looked at, so a condition that
         holds only for a moment is seen as well. Time alone (`now`) wakes nobody.
@@ -140,7 +144,7 @@ class Board(Reads, Writes):
             Invalid: The condition or a pattern is malformed.
             NotInTime: It did not hold in time; this is a `TimeoutError` too.
         """
-        return await wait_until(self, when, on=on, reads=reads, limit=timeout)
+        return await wait_until(self, when, on=on, reads=reads, limit=timeout, kind=kind)
 
     @cached_property
     def triggers(self) -> Triggers:

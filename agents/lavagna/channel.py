@@ -15,6 +15,7 @@ from lavagna.errors import Invalid
 from lavagna.v1.activations_pb2_grpc import ActivationsStub
 from lavagna.v1.agents_pb2_grpc import AgentsStub
 from lavagna.v1.boards_pb2_grpc import BoardsStub
+from lavagna.v1.consensus_pb2_grpc import ConsensusStub
 from lavagna.v1.entries_pb2_grpc import EntriesStub
 from lavagna.v1.triggers_pb2_grpc import TriggersStub
 from lavagna.v1.watch_pb2_grpc import WatchStub
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lavagna.v1.activations_pb2_grpc import ActivationsAsyncStub
     from lavagna.v1.agents_pb2_grpc import AgentsAsyncStub
     from lavagna.v1.boards_pb2_grpc import BoardsAsyncStub
+    from lavagna.v1.consensus_pb2_grpc import ConsensusAsyncStub
     from lavagna.v1.entries_pb2_grpc import EntriesAsyncStub
     from lavagna.v1.triggers_pb2_grpc import TriggersAsyncStub
     from lavagna.v1.watch_pb2_grpc import WatchAsyncStub
@@ -152,6 +154,7 @@ class Stubs:
         self.activations: ActivationsAsyncStub = ActivationsStub(channel)
         self.agents: AgentsAsyncStub = AgentsStub(channel)
         self.boards: BoardsAsyncStub = BoardsStub(channel)
+        self.consensus: ConsensusAsyncStub = ConsensusStub(channel)
 
 
 def open_channel(target: str, tls: Tls | None) -> grpc.aio.Channel:

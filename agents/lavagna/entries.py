@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from lavagna.checks import checked_choice, checked_several
 from lavagna.names import last_part
@@ -28,6 +30,12 @@ class Kind(StrEnum):
 
     NOTE = "note"
     """Free-form board content."""
+    PROPOSAL = "proposal"
+    """A write that waits for votes, below the key that it would change."""
+    BALLOT = "ballot"
+    """One agent's vote, below its proposal as `@{agent}`."""
+    CLAIM = "claim"
+    """What one agent holds to be true about a key, below that key as `@{agent}`."""
     UNKNOWN = "unknown"
     """A kind that this SDK is too old to know."""
 
@@ -39,10 +47,14 @@ class ChangeType(StrEnum):
     UPDATED = "updated"
     DELETED = "deleted"
     EXPIRED = "expired"
+    PROPOSED = "proposed"
+    """Somebody proposed a change; the entry is the proposal."""
+    DECIDED = "decided"
+    """A proposal was decided or came to nothing, or a claim was resolved: its end."""
     UNKNOWN = "unknown"
 
 
-_GONE = frozenset({ChangeType.DELETED, ChangeType.EXPIRED})
+_GONE = frozenset({ChangeType.DELETED, ChangeType.EXPIRED, ChangeType.DECIDED})
 
 _SPACES = {Space.SHARED: wire.SPACE_SHARED, Space.PRIVATE: wire.SPACE_PRIVATE}
 _CHANGE_TYPES = {
@@ -50,9 +62,17 @@ _CHANGE_TYPES = {
     ChangeType.UPDATED: wire.CHANGE_TYPE_UPDATED,
     ChangeType.DELETED: wire.CHANGE_TYPE_DELETED,
     ChangeType.EXPIRED: wire.CHANGE_TYPE_EXPIRED,
+    ChangeType.PROPOSED: wire.CHANGE_TYPE_PROPOSED,
+    ChangeType.DECIDED: wire.CHANGE_TYPE_DECIDED,
 }
 _CHANGE_TYPE_OF = {number: change for change, number in _CHANGE_TYPES.items()}
-_KINDS = {Kind.NOTE: wire.KIND_NOTE}
+_KINDS = {
+    Kind.NOTE: wire.KIND_NOTE,
+    Kind.PROPOSAL: wire.KIND_PROPOSAL,
+    Kind.BALLOT: wire.KIND_BALLOT,
+    Kind.CLAIM: wire.KIND_CLAIM,
+}
+_KIND_OF = {number: kind for kind, number in _KINDS.items()} | {wire.KIND_UNSPECIFIED: Kind.NOTE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +116,33 @@ class Entry:
     """Why it was written; None when no activation led to it."""
     json_text: str | None = field(default=None, repr=False)
     """The value byte for byte as its author wrote it, when that is JSON; None for text and bytes."""
+    basis: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    """What the version rests on, by the server's word alone; empty for a plain write.
+
+    `poll` for a proposal, `decision` for what a proposal changed, `merge` for what is merged of
+    claims, `resolution` for what was resolved. `board.explain` says it in words.
+    """
 
     @property
     def exists(self) -> bool:
-        """Whether the entry exists in this version, so was neither deleted nor expired by it."""
+        """Whether the entry exists in this version: it was not deleted, expired or decided by it."""
         return self.change not in _GONE
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One change that took effect."""
+    """One change that took effect; where others have a say, what it became: `kind` tells."""
 
     key: str
-    """The key in its normal form; for an append the key that was made."""
+    """The key in its normal form; for an append the key that was made, for a proposal or a claim
+    that of the proposal or the claim."""
     version: int
     """The version that the change made; 0 where the caller may write but not read."""
     revision: int
     """The revision of the commit."""
     change: ChangeType
+    kind: Kind = Kind.NOTE
+    """A proposal where the write waits for votes, a claim where claims are merged."""
 
     @property
     def exists(self) -> bool:
@@ -174,6 +203,15 @@ def space_of(number: wire.Space.ValueType) -> Space:
     return Space.PRIVATE if number == wire.SPACE_PRIVATE else Space.SHARED
 
 
+def kind_number(kind: Kind, *, field: str = "kind") -> wire.Kind.ValueType:
+    """The kind as the wire has it.
+
+    Raises:
+        Invalid: It is none, or is unknown.
+    """
+    return checked_choice(kind, _KINDS, field=field)
+
+
 def kind_numbers(kinds: Sequence[Kind], *, field: str) -> list[wire.Kind.ValueType]:
     """The kinds as the wire has them.
 
@@ -181,13 +219,12 @@ def kind_numbers(kinds: Sequence[Kind], *, field: str) -> list[wire.Kind.ValueTy
         Invalid: One of them is none, or is unknown.
     """
     several = checked_several(kinds, field=field)
-    return [checked_choice(kind, _KINDS, field=field) for kind in several]
+    return [kind_number(kind, field=field) for kind in several]
 
 
 def kind_of(number: wire.Kind.ValueType) -> Kind:
     """The kind that the wire names."""
-    known = number in {wire.KIND_UNSPECIFIED, wire.KIND_NOTE}
-    return Kind.NOTE if known else Kind.UNKNOWN
+    return _KIND_OF.get(number, Kind.UNKNOWN)
 
 
 def change_type_of(number: wire.ChangeType.ValueType) -> ChangeType:
@@ -222,6 +259,7 @@ def entry_of(message: wire.Entry) -> Entry:
         expires_at=optional_time(message, "expire_time"),
         cause=cause_of(message.cause),
         json_text=message.value.json if message.value.HasField("json") else None,
+        basis=json.loads(message.basis_json) if message.basis_json else {},
     )
 
 
@@ -239,8 +277,8 @@ def cause_of(message: wire.Cause) -> Cause | None:
 
 def written_of(message: wire.ChangeResult, *, revision: int) -> Written:
     """What became of one change of the commit at `revision`."""
-    change = change_type_of(message.change_type)
-    return Written(message.key, message.version, revision, change)
+    change, kind = change_type_of(message.change_type), kind_of(message.kind)
+    return Written(message.key, message.version, revision, change, kind)
 
 
 def failed_of(message: wire.FailedCondition) -> FailedCondition:

@@ -98,6 +98,41 @@ class LeaseLost(Refused):
     default_reason = "LEASE_LOST"
 
 
+class NotVoted(Refused):
+    """Nobody votes on what is written there; just write it."""
+
+    default_reason = "NOT_VOTED"
+
+
+class NotMerged(Refused):
+    """Claims are not merged into what is written there."""
+
+    default_reason = "NOT_MERGED"
+
+
+class QuorumImpossible(Refused):
+    """The region asks for more agreement than its electorate can give."""
+
+    default_reason = "QUORUM_IMPOSSIBLE"
+
+
+class ContentMismatch(Refused):
+    """The ballot is about something else than what is proposed; look at the proposal again."""
+
+    default_reason = "CONTENT_MISMATCH"
+
+
+class PollClosed(Refused):
+    """The proposal is decided; no vote counts any more."""
+
+    default_reason = "POLL_CLOSED"
+
+    @property
+    def outcome(self) -> str:
+        """How it was decided, as `Outcome` spells it; empty when the server did not say."""
+        return self.metadata.get("outcome", "")
+
+
 class Unauthenticated(Refused):
     """The server does not know who is calling."""
 
@@ -108,6 +143,12 @@ class PermissionDenied(Refused):
     """The caller may not do this."""
 
     default_reason = "PERMISSION_DENIED"
+
+
+class NotAVoter(PermissionDenied):
+    """The caller was not in the electorate when the proposal was made."""
+
+    default_reason = "NOT_A_VOTER"
 
 
 class EpochChanged(Refused):

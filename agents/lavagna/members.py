@@ -37,6 +37,21 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How much an agent's word weighs on a board, and with whom it speaks as one."""
+
+    agent: str
+    """Its name on the board, where it need not be registered."""
+    trust: float = 1.0
+    """From 0, not at all, to 1, fully."""
+    group: str = ""
+    """The voter group: agents of one, such as copies of one model, are no independent witnesses of
+    each other. Empty means its own."""
+    version: int = 0
+    """Counts its changes; when not 0, setting it needs this to be the current one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """A new agent and its token, which cannot be read again."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from lavagna.chain import joined
 from lavagna.checks import checked_count, checked_flag, checked_text, checked_texts
 from lavagna.commits import Exported, commit_of
-from lavagna.entries import Difference, Entry, difference_of, entry_of
+from lavagna.entries import Difference, Entry, Kind, difference_of, entry_of, kind_number
 from lavagna.errors import NotFound
 from lavagna.paging import pages
 from lavagna.v1 import boards_pb2, entries_pb2, watch_pb2
@@ -20,8 +21,8 @@ class Reads:
     def __init__(self, view: View) -> None:
         self._view = view
 
-    async def get(self, key: str, *, at: int | None = None) -> Entry:
-        """The entry, now or as of a revision.
+    async def get(self, key: str, *, at: int | None = None, kind: Kind = Kind.NOTE) -> Entry:
+        """The entry of that kind, now or as of a revision.
 
         Raises:
             NotFound: There is none, or the caller may not read it.
@@ -30,12 +31,13 @@ class Reads:
         request = entries_pb2.GetRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
+            kind=kind_number(kind),
             key=checked_text(key, field="key"),
         )
         try:
             answer = await self._view.read(self._view.caller.stubs.entries.Get, request, at=at)
         except NotFound:
-            if at is None:
+            if at is None and kind == Kind.NOTE:
                 self._view.remember_version(key, None)
             raise
         entry = entry_of(answer.entry)
@@ -43,24 +45,29 @@ class Reads:
             self._remember_read(entry, asked_for=key)
         return entry
 
-    async def find(self, key: str, *, at: int | None = None) -> Entry | None:
+    async def find(
+        self, key: str, *, at: int | None = None, kind: Kind = Kind.NOTE
+    ) -> Entry | None:
         """The entry, or None when there is none that the caller may read."""
         try:
-            return await self.get(key, at=at)
+            return await self.get(key, at=at, kind=kind)
         except NotFound:
             return None
 
-    async def batch_get(self, keys: Sequence[str], *, at: int | None = None) -> dict[str, Entry]:
+    async def batch_get(
+        self, keys: Sequence[str], *, at: int | None = None, kind: Kind = Kind.NOTE
+    ) -> dict[str, Entry]:
         """The entries that exist, by their keys, all of one revision; at most 1,000."""
         request = entries_pb2.BatchGetRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
+            kind=kind_number(kind),
             keys=checked_texts(keys, field="keys"),
         )
         answer = await self._view.read(self._view.caller.stubs.entries.BatchGet, request, at=at)
         entries = {message.key: entry_of(message) for message in answer.entries}
         if at is None:
-            for key in answer.missing_keys:
+            for key in answer.missing_keys if kind == Kind.NOTE else ():
                 self._view.remember_version(key, None)
             for entry in entries.values():
                 self._view.remember(entry)
@@ -73,11 +80,13 @@ class Reads:
         tags: Sequence[str] = (),
         at: int | None = None,
         keys_only: bool = False,
+        kind: Kind = Kind.NOTE,
     ) -> AsyncIterator[Entry]:
         """The entries that match, in key order, all of one revision; an empty pattern means all."""
         request = entries_pb2.ListRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
+            kind=kind_number(kind),
             pattern=checked_text(pattern, field="pattern"),
             tags=checked_texts(tags, field="tags"),
             keys_only=checked_flag(keys_only, field="keys_only"),
@@ -93,11 +102,12 @@ class Reads:
                     self._view.remember(entry)
                 yield entry
 
-    async def history(self, key: str) -> AsyncIterator[Entry]:
+    async def history(self, key: str, *, kind: Kind = Kind.NOTE) -> AsyncIterator[Entry]:
         """The versions of an entry, newest first, deletions included."""
         request = entries_pb2.HistoryRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
+            kind=kind_number(kind),
             key=checked_text(key, field="key"),
         )
 
@@ -110,7 +120,12 @@ class Reads:
                 yield entry_of(message)
 
     async def diff(
-        self, pattern: str, from_revision: int, to_revision: int = 0
+        self,
+        pattern: str,
+        from_revision: int,
+        to_revision: int = 0,
+        *,
+        kind: Kind = Kind.NOTE,
     ) -> tuple[Difference, ...]:
         """How the entries that match differ between two revisions.
 
@@ -119,6 +134,7 @@ class Reads:
         request = entries_pb2.DiffRequest(
             board=self._view.caller.board_name,
             space=self._view.space_number,
+            kind=kind_number(kind),
             pattern=checked_text(pattern, field="pattern"),
             from_revision=checked_count(from_revision, field="from_revision"),
             to_revision=checked_count(to_revision, field="to_revision"),
@@ -153,4 +169,4 @@ class Reads:
     def _remember_read(self, entry: Entry, *, asked_for: str) -> None:
         """Remembers the entry under its normal form and under the key that the caller wrote."""
         self._view.remember(entry)
-        self._view.remember_version(asked_for, entry.version if entry.exists else None)
+        self._view.remember(replace(entry, key=asked_for))

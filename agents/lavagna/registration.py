@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from lavagna.triggers import Trigger
 from lavagna.work import Work
@@ -18,7 +18,10 @@ fails the attempt.
 """
 
 
-def checked_function(function: Function) -> Function:
+Asynchronous = TypeVar("Asynchronous", bound=Callable[[Work], Awaitable[Any]])
+
+
+def checked_function(function: Asynchronous) -> Asynchronous:
     """The same function, once it is known that calling it gives something to await.
 
     Raises:

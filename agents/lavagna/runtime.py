@@ -22,7 +22,7 @@ from lavagna.errors import Exhausted, Invalid, LavagnaError, PermissionDenied, U
 from lavagna.heartbeats import Heartbeats
 from lavagna.registration import Registration
 from lavagna.retry import PATIENT
-from lavagna.standing import Standing
+from lavagna.standing_triggers import StandingTriggers
 from lavagna.tasks import ended
 from lavagna.v1.activations_pb2 import AcquireRequest
 from lavagna.views import View
@@ -57,7 +57,7 @@ class Runtime:
         self._view = view
         self._caller = view.caller
         wanted = [each.trigger for each in registrations]
-        self._standing = Standing(view.caller, terms.name, wanted)
+        self._standing = StandingTriggers(view.caller, terms.name, wanted)
         self._heartbeats = Heartbeats(view.caller)
         self._running: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()

@@ -9,7 +9,7 @@ import grpc.aio
 
 from lavagna.calls import Caller
 from lavagna.checks import checked_revision
-from lavagna.entries import Entry, Space, space_number
+from lavagna.entries import Entry, Kind, Space, space_number
 from lavagna.errors import FutureRevision
 from lavagna.v1.boards_pb2 import GetBoardRequest
 from lavagna.v1.entries_pb2 import ResponseHeader
@@ -92,11 +92,12 @@ class View:
         self.caller.note(self.space, header)
 
     def remember(self, entry: Entry) -> None:
-        """Remembers that this is the newest version of the entry."""
-        self.remember_version(entry.key, entry.version if entry.exists else None)
+        """Remembers that this is the newest version of the entry, if it is one that is written."""
+        if entry.kind is Kind.NOTE:
+            self.remember_version(entry.key, entry.version if entry.exists else None)
 
     def remember_version(self, key: str, version: int | None) -> None:
-        """Remembers the newest version of a key; None when there is no such entry."""
+        """Remembers the newest version of a key's note; None when there is none."""
         if self.seen is not None:
             self.seen.note(self.space, key, version)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lavagna.checks import checked_text, checked_texts
-from lavagna.commits import Commit
+from lavagna.commits import Commit, Target
+from lavagna.entries import Kind, kind_number
 from lavagna.errors import Compacted, NotInTime
 from lavagna.times import Seconds, seconds
-from lavagna.triggers import Evaluation, Trial, Trigger, Verdict
+from lavagna.triggers import Evaluation, Source, Trial, Trigger, Verdict
 
 if TYPE_CHECKING:
     from lavagna.board import Board
@@ -24,7 +25,13 @@ _log = logging.getLogger(__name__)
 
 
 async def wait_until(
-    board: Board, when: str, *, on: str, reads: Sequence[str], limit: Seconds | None
+    board: Board,
+    when: str,
+    *,
+    on: str,
+    reads: Sequence[str],
+    limit: Seconds | None,
+    kind: Kind,
 ) -> Evaluation:
     """What made the condition hold, now or at the first later revision at which it does.
 
@@ -36,7 +43,9 @@ async def wait_until(
         checked_text(when, field="when"),
         checked_text(on, field="on"),
         checked_texts(reads, field="reads"),
+        kind,
     )
+    kind_number(kind)
     limit_seconds = None if limit is None else seconds(limit, field="timeout")
     try:
         async with asyncio.timeout(limit_seconds):
@@ -52,7 +61,8 @@ async def _found(looks: _Looks) -> Evaluation:
     if found is not None:
         return found
     _log.debug("%s waits from revision %d on", looks.board.name, trial.revision)
-    async with looks.board.watch(looks.on, *looks.reads, after=trial.revision) as watch:
+    on = Target(looks.on, kinds=[looks.kind])
+    async with looks.board.watch(on, *looks.reads, after=trial.revision) as watch:
         async for commit in watch:
             found = await _held_at(looks, commit)
             if found is not None:
@@ -68,6 +78,7 @@ class _Looks:
     when: str
     on: str
     reads: Sequence[str]
+    kind: Kind
     why_not: str = ""
     """Why it did not hold when it was last looked at, as the end of a sentence."""
 
@@ -75,7 +86,7 @@ class _Looks:
         """What the condition comes to at a revision, for one entry or for all."""
         trigger = Trigger(
             id="",
-            on=[self.on],
+            on=[Source(self.on, kinds=[self.kind])],
             reads=self.reads,
             when=self.when,
             space=self.board.space,
@@ -92,7 +103,7 @@ async def _held_already(looks: _Looks, trial: Trial) -> Evaluation | None:
     """Looks at every entry one by one, where there are too many to look at them all at once."""
     if len(trial.evaluations) < _LOOKED_AT_MAX:
         return None
-    entries = looks.board.entries(looks.on, at=trial.revision, keys_only=True)
+    entries = looks.board.entries(looks.on, at=trial.revision, keys_only=True, kind=looks.kind)
     return await _held_for(looks, trial.revision, [entry.key async for entry in entries])
 
 

@@ -13,6 +13,7 @@ from lavagna.clients.activations import Activations
 from lavagna.conditions import Absent, Condition
 from lavagna.entries import Committed, Entry
 from lavagna.errors import LeaseLost
+from lavagna.proposals import Proposal
 from lavagna.retry import PATIENT
 from lavagna.times import Seconds
 from lavagna.values import Value
@@ -31,6 +32,8 @@ class Work:
         """The version before the change, for `every`."""
         self.bind: Mapping[str, str] = lease.activation.bind
         """The segments that the pattern bound."""
+        self.proposal: Proposal | None = None
+        """What is to be voted on, for a function of `Agent.votes_on`."""
         self.attempt: int = lease.activation.attempt
         """Counts the attempts from 1."""
         self.lost = asyncio.Event()
@@ -64,7 +67,7 @@ class Work:
         """Commits the changes and completes the activation together, or neither.
 
         A mapping puts each value at its key: over the version that `board` saw of it in this
-        work, or else only where there is no entry.
+        work, or else only where there is no entry. Claims want no such guard: give them as `Put`s.
 
         Raises:
             Conflict: A key was changed by somebody else meanwhile; nothing was written, and the

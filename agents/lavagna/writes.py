@@ -1,7 +1,8 @@
 """Writes: what a view of a board can be made to change.
 
 Every write is a commit with a request id of its own, so however often it is sent, it has one
-effect (S6).
+effect (S6). In a region where others have a say it becomes a proposal or a claim, and the result
+is about that: its `kind` and `key` say so.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 from lavagna.changes import Append, Change, Delete, Patch, Put, change_message
 from lavagna.checks import checked_count, checked_flag, checked_several, checked_text
 from lavagna.conditions import Condition, condition_message
-from lavagna.entries import Committed, Written, failed_of, written_of
+from lavagna.entries import Committed, Kind, Written, failed_of, written_of
 from lavagna.times import Seconds
 from lavagna.v1 import boards_pb2, entries_pb2
 from lavagna.values import Value
@@ -195,7 +196,9 @@ class Writes:
 
     def _remember_written(self, written: Sequence[Written]) -> None:
         for each in written:
-            self._view.remember_version(each.key, each.version if each.exists else None)
+            # Of what was proposed or claimed the entry itself may not have come about.
+            if each.kind is Kind.NOTE:
+                self._view.remember_version(each.key, each.version if each.exists else None)
 
 
 class _Outcome(Protocol):

@@ -223,8 +223,7 @@ async def test_agents_are_known_by_what_they_said(board: Board) -> None:
     assert "/lavagna.v1.Entries/Commit" in welcome.methods
     assert welcome.member.role is Role.ADMIN  # trusted, as everyone is here
     member = await board.agents.get("ada")
-    # On record it has no more than an agent's role, for a server that asks for proof.
-    assert (member.session, member.teams, member.role) == ("laptop", ("builders",), Role.AGENT)
+    assert (member.session, member.teams, member.role) == ("laptop", ("builders",), Role.ADMIN)
 
 
 async def test_a_registered_agent_comes_in_with_its_token_alone() -> None:

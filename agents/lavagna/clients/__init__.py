@@ -2,8 +2,10 @@
 
 from lavagna.clients.activations import Activations
 from lavagna.clients.boards import Boards
+from lavagna.clients.claims import Claims
 from lavagna.clients.members import Members
+from lavagna.clients.proposals import Proposals
 from lavagna.clients.regions import Regions
 from lavagna.clients.triggers import Triggers
 
-__all__ = ["Activations", "Boards", "Members", "Regions", "Triggers"]
+__all__ = ["Activations", "Boards", "Claims", "Members", "Proposals", "Regions", "Triggers"]

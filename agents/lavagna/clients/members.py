@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from lavagna.calls import Caller
-from lavagna.checks import checked_choice, checked_flag, checked_text, checked_texts
+from lavagna.checks import (
+    checked_choice,
+    checked_count,
+    checked_flag,
+    checked_number,
+    checked_text,
+    checked_texts,
+    checked_type,
+)
 from lavagna.entries import Space
-from lavagna.members import Member, Registered, Role, Welcome
+from lavagna.members import Member, Registered, Role, Standing, Welcome
 from lavagna.names import board_name, child_name, last_part
 from lavagna.paging import pages
 from lavagna.times import optional_time, seconds_of
@@ -82,6 +90,32 @@ class Members:
         answer = await self._caller.mutate(self._stub.RevokeAgent, request)
         return member_of(answer.agent)
 
+    async def standing(self, agent_id: str) -> Standing:
+        """How much the agent's word weighs; of version 0 where nobody said anything."""
+        request = wire.GetStandingRequest(name=self._name(agent_id, whole_server=False))
+        answer = await self._caller.ask(self._stub.GetStanding, request)
+        return standing_of(answer.standing)
+
+    async def set_standing(self, standing: Standing) -> Standing:
+        """Says how much an agent's word weighs; administrators only.
+
+        What is frozen in open proposals stays as it is.
+
+        Raises:
+            Conflict: The standing has a version, and it is not the current one.
+        """
+        checked_type(standing, Standing, field="standing")
+        agent = checked_text(standing.agent, field="standing.agent")
+        message = wire.Standing(
+            name=child_name(self._caller.board, "agents", agent),
+            trust=checked_number(standing.trust, field="standing.trust"),
+            group=checked_text(standing.group, field="standing.group"),
+            version=checked_count(standing.version, field="standing.version"),
+        )
+        request = wire.SetStandingRequest(standing=message)
+        answer = await self._caller.mutate(self._stub.SetStanding, request)
+        return standing_of(answer.standing)
+
     async def hello(self, *, session: str = "", teams: Sequence[str] = ()) -> Welcome:
         """Says who calls and in which teams, and learns what the caller may do."""
         request = wire.HelloRequest(
@@ -120,4 +154,14 @@ def member_of(message: wire.Agent) -> Member:
         last_seen_at=optional_time(message, "last_seen_time"),
         session=message.session,
         created_at=optional_time(message, "create_time"),
+    )
+
+
+def standing_of(message: wire.Standing) -> Standing:
+    """The standing that the wire holds."""
+    return Standing(
+        agent=last_part(message.name),
+        trust=message.trust if message.HasField("trust") else 1.0,
+        group=message.group,
+        version=message.version,
     )

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from lavagna.calls import Caller
-from lavagna.checks import (
-    INT32_MAX,
-    checked_choice,
-    checked_count,
-    checked_text,
-    checked_texts,
-    checked_type,
-)
+from lavagna.checks import checked_text
+from lavagna.clients.region_codec import region_message, region_of
 from lavagna.names import child_name
-from lavagna.regions import Policy, Region, Retention
-from lavagna.times import duration, seconds_of
+from lavagna.regions import Region
 from lavagna.v1 import boards_pb2 as wire
-from lavagna.values import json_text
-
-_POLICIES = {Policy.GUARDED: wire.POLICY_GUARDED, Policy.LATEST: wire.POLICY_LATEST}
-_POLICY_OF = {
-    wire.POLICY_UNSPECIFIED: Policy.GUARDED,
-    wire.POLICY_GUARDED: Policy.GUARDED,
-    wire.POLICY_LATEST: Policy.LATEST,
-}
 
 
 class Regions:
@@ -39,10 +22,10 @@ class Regions:
 
         Raises:
             Conflict: The region has a version, and it is not the current one.
-            Invalid: The path or the schema is malformed.
+            Invalid: The path or the schema is malformed, or the policy lacks what it needs.
         """
         request = wire.SetRegionRequest(
-            board=self._caller.board_name, region=_region_message(region)
+            board=self._caller.board_name, region=region_message(region)
         )
         answer = await self._caller.mutate(self._stub.SetRegion, request)
         return region_of(answer.region)
@@ -66,53 +49,3 @@ class Regions:
 
     def _name(self, path: str) -> str:
         return child_name(self._caller.board, "regions", checked_text(path, field="path"))
-
-
-def _region_message(region: Region) -> wire.Region:
-    checked_type(region, Region, field="region")
-    message = wire.Region(
-        path=checked_text(region.path, field="region.path"),
-        owner=checked_text(region.owner, field="region.owner"),
-        readers=checked_texts(region.readers, field="region.readers"),
-        writers=checked_texts(region.writers, field="region.writers"),
-        policy=checked_choice(region.policy, _POLICIES, field="region.policy"),
-        version=checked_count(region.version, field="region.version"),
-    )
-    if region.schema is not None:
-        message.schema_json = json_text(region.schema, field="region.schema")
-    if region.retention is not None:
-        message.retention.CopyFrom(_retention_message(region.retention))
-    return message
-
-
-def _retention_message(retention: Retention) -> wire.Retention:
-    checked_type(retention, Retention, field="region.retention")
-    message = wire.Retention(
-        versions_max=checked_count(
-            retention.versions_max, field="region.retention.versions_max", most=INT32_MAX
-        )
-    )
-    if retention.age_seconds is not None:
-        age = duration(retention.age_seconds, field="region.retention.age_seconds")
-        message.age.CopyFrom(age)
-    return message
-
-
-def region_of(message: wire.Region) -> Region:
-    """The region that the wire holds."""
-    kept = message.retention
-    retention = Retention(
-        age_seconds=seconds_of(kept.age) if kept.HasField("age") else None,
-        versions_max=kept.versions_max,
-    )
-    return Region(
-        path=message.path,
-        owner=message.owner,
-        readers=tuple(message.readers),
-        writers=tuple(message.writers),
-        policy=_POLICY_OF.get(message.policy, Policy.UNKNOWN),
-        schema=json.loads(message.schema_json) if message.schema_json else None,
-        retention=retention if message.HasField("retention") else None,
-        version=message.version,
-        oldest_revision=message.oldest_revision,
-    )

@@ -27,7 +27,7 @@ _DEFINED_BY = (
 _log = logging.getLogger(__name__)
 
 
-class Standing:
+class StandingTriggers:
     """The triggers of one agent on one board."""
 
     def __init__(self, caller: Caller, agent: str, triggers: Sequence[Trigger]) -> None:
