@@ -41,7 +41,7 @@ class Voters:
     name: str
     """An agent, `team:{team}`, or `*` for every agent that is registered on the board."""
     weight: float = 1.0
-    """How much the vote of each weighs."""
+    """How much the vote of each weighs; more than 0."""
     veto: bool = False
     """Whether each can reject a proposal alone."""
 

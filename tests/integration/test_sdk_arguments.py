@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -12,23 +13,56 @@ import lavagna
 from lavagna import (
     Board,
     Invalid,
+    Outcome,
+    Proposal,
     Put,
     Region,
+    Standing,
     Tls,
     Trigger,
     Work,
     blocking,
 )
-from lavagna.clients import Activations, Boards, Members, Regions, Triggers
+from lavagna.clients import (
+    Activations,
+    Boards,
+    Claims,
+    Members,
+    Proposals,
+    Regions,
+    Triggers,
+)
 
 sdk: Any = lavagna
 """The SDK as programs without types use it."""
+
+PROPOSAL = Proposal(
+    key="plan/000000000001-000",
+    target="plan",
+    base_version=0,
+    deletes=False,
+    value=1,
+    content_hash="0" * 64,
+    author="bob",
+    proposed_at=datetime(2026, 1, 1, tzinfo=UTC),
+    deadline_at=None,
+    electors=(),
+    threshold=1.0,
+    strict=False,
+    groups_min=0,
+    outcome=Outcome.OPEN,
+    reason="",
+    ballots=(),
+    decided_by="",
+    decided_revision=0,
+)
 
 GOOD: dict[str, Any] = {
     "activation_id": "1",
     "agent_id": "ada",
     "board_id": "main",
     "change": str,
+    "choice": "accept",
     "changes": [Put("k", 1)],
     "from_revision": 1,
     "key": "k",
@@ -38,8 +72,11 @@ GOOD: dict[str, Any] = {
     "path": "plan",
     "pattern": "plan/**",
     "prefix": "log",
+    "proposal": PROPOSAL,
     "reason": "why",
     "region": Region("plan"),
+    "standing": Standing("ada"),
+    "subject": PROPOSAL,
     "token": "t",
     "tokens": ["t"],
     "trigger": Trigger("t", on=["k"]),
@@ -61,6 +98,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "int": COUNT,
     "int | None": COUNT,
     "bool": ("x", 1, [True]),
+    "float": ("x", True, float("nan"), b"1", None),
     "float | None": ("x", True, float("nan"), b"1"),
     "Seconds": LENGTH,
     "Seconds | None": LENGTH,
@@ -72,9 +110,15 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "Sequence[Change]": (5, ["x"], "x"),
     "Sequence[Condition]": (5, ["x"], [Put("k", 1)]),
     "Sequence[ActivationState]": (5, ["bogus"], [5]),
+    "Sequence[Outcome]": (5, ["bogus"], ["unknown"], [5]),
+    "Choice": ("bogus", "unknown", 5, True),
+    "Kind": ("bogus", "unknown", 5),
+    "Proposal": ("plan/000000000001-000", None),
+    "Proposal | str": (5, None, "\ud800"),
     "Role": ("bogus", 5),
     "Space": ("bogus", 5),
     "Region": ("x", None),
+    "Standing": ("x", None),
     "Trigger": ("x", None),
     "str | Trigger": (5, None),
     "str | Target": (5, None),
@@ -90,6 +134,8 @@ CLIENTS: dict[type, Callable[[Board], Any]] = {
     Activations: lambda board: board.activations,
     Members: lambda board: board.agents,
     Regions: lambda board: board.regions,
+    Proposals: lambda board: board.proposals,
+    Claims: lambda board: board.claims,
     Boards: lambda board: board.boards,
 }
 
@@ -203,6 +249,39 @@ async def test_a_part_of_a_trigger_is_refused_by_its_name(
             "region.retention.versions_max",
         ),
         (sdk.Region("a", schema={1: 2}), "region.schema"),
+        (sdk.Region("a", electorate=["ada"]), "region.electorate"),
+        (sdk.Region("a", electorate=sdk.Electorate("ada")), "region.electorate.voters"),
+        (sdk.Region("a", electorate=sdk.Electorate(["ada", 5])), "region.electorate.voters[1]"),
+        (
+            sdk.Region("a", electorate=sdk.Electorate([sdk.Voters("ada", weight="1")])),
+            "region.electorate.voters[0].weight",
+        ),
+        (
+            sdk.Region("a", electorate=sdk.Electorate([sdk.Voters("ada", weight=0)])),
+            "region.electorate.voters[0].weight",
+        ),
+        (
+            sdk.Region("a", electorate=sdk.Electorate([sdk.Voters("ada", veto=1)])),
+            "region.electorate.voters[0].veto",
+        ),
+        (
+            sdk.Region("a", electorate=sdk.Electorate(approvals="2")),
+            "region.electorate.approvals",
+        ),
+        (
+            sdk.Region("a", electorate=sdk.Electorate(groups_min=-1)),
+            "region.electorate.groups_min",
+        ),
+        (
+            sdk.Region("a", electorate=sdk.Electorate(deadline_seconds=-1)),
+            "region.electorate.deadline_seconds",
+        ),
+        (sdk.Region("a", merging="median"), "region.merging"),
+        (sdk.Region("a", merging=sdk.Merging(number=5)), "region.merging.number"),
+        (sdk.Region("a", merging=sdk.Merging(fields=["a"])), "region.merging.fields"),
+        (sdk.Region("a", merging=sdk.Merging(fields={"a": 1})), "region.merging.fields[a]"),
+        (sdk.Region("a", merging=sdk.Merging(threshold="half")), "region.merging.threshold"),
+        (sdk.Region("a", merging=sdk.Merging(reconcilers="ada")), "region.merging.reconcilers"),
     ],
 )
 async def test_a_part_of_a_region_is_refused_by_its_name(
@@ -211,6 +290,28 @@ async def test_a_part_of_a_region_is_refused_by_its_name(
     with pytest.raises(Invalid) as refused:
         await board.regions.set(region)
     assert refused.value.violations[0].field == field
+
+
+@pytest.mark.parametrize(
+    ("standing", "field"),
+    [
+        (sdk.Standing(5), "standing.agent"),
+        (sdk.Standing("ada", trust="full"), "standing.trust"),
+        (sdk.Standing("ada", group=None), "standing.group"),
+        (sdk.Standing("ada", version=-1), "standing.version"),
+    ],
+)
+async def test_a_part_of_a_standing_is_refused_by_its_name(
+    board: Board, standing: Any, field: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        await board.agents.set_standing(standing)
+    assert refused.value.violations[0].field == field
+
+
+async def test_a_claim_is_withdrawn_without_a_reason(board: Board) -> None:
+    with pytest.raises(Invalid, match="reason: a claim is withdrawn without one"):
+        await board.withdraw("effort", reason="I changed my mind")
 
 
 @pytest.mark.parametrize(
@@ -228,6 +329,9 @@ async def test_a_part_of_a_region_is_refused_by_its_name(
         (lambda: sdk.Agent("a").on("k", mode="due"), "mode"),
         (lambda: sdk.Agent("a").on("k", space="mine"), "space"),
         (lambda: sdk.Agent("a").on("k", limits=5), "limits"),
+        (lambda: sdk.Agent("a").on("k", changes="created"), "changes"),
+        (lambda: sdk.Agent("a").votes_on(5), "patterns"),
+        (lambda: sdk.Agent("a").votes_on("k", when=5), "trigger.when"),
         (lambda: sdk.Agent("a").due(), "cron"),
         (lambda: sdk.Agent("a").due(cron=5), "schedule.cron"),
         (lambda: sdk.Agent("a").due(at="9:00"), "schedule.at"),
@@ -256,7 +360,9 @@ async def test_what_a_connection_cannot_be_made_of_is_refused_by_its_name(name: 
 
 
 async def test_a_target_and_a_condition_that_are_none_are_refused(board: Board) -> None:
-    with pytest.raises(Invalid, match=r"targets\.kinds: expected one of note, not 'story'"):
+    with pytest.raises(
+        Invalid, match=r"targets\.kinds: expected one of note, proposal, ballot, claim, not 'story'"
+    ):
         board.watch(sdk.Target("k", kinds=["story"]))
     with pytest.raises(Invalid, match=r"conditions\[0\]\.version: expected a whole number"):
         await board.commit(sdk.Put("k", 1), conditions=[sdk.VersionIs("k", "1")])

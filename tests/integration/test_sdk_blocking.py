@@ -10,7 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import lavagna
-from lavagna import Commit, Put, Trigger, blocking, testing
+from lavagna import (
+    Choice,
+    Commit,
+    Electorate,
+    Outcome,
+    Policy,
+    Put,
+    Region,
+    Standing,
+    Trigger,
+    blocking,
+    testing,
+)
 from lavagna.blocking import Board
 from lavagna.loop_thread import LoopThread
 from lavagna.testing import LocalServer
@@ -154,6 +166,33 @@ async def test_work_is_done_by_hand(server: LocalServer) -> None:
         assert board.regions.list() == ()
         assert board.agents.hello().member.id == "ada"
         assert [each.id for each in board.boards.list()] == ["main"]
+
+    await on_a_thread(server, program)
+
+
+async def test_proposals_and_claims_are_decided_and_explained(server: LocalServer) -> None:
+    def program(board: Board) -> None:
+        board.regions.set(
+            Region("design", policy=Policy.QUORUM, electorate=Electorate(["ada", "bob"]))
+        )
+        board.regions.set(Region("effort", policy=Policy.WEIGHTED))
+        board.agents.set_standing(Standing("bob", trust=0.5))
+        assert board.agents.standing("bob").trust == 0.5
+        bob = board.as_agent("bob")
+        proposal = board.propose("design", "log")
+        assert [each.key for each in bob.proposals.list(awaiting_me=True)] == [proposal.key]
+        bob.vote(bob.proposals.get(proposal.key), Choice.ACCEPT)
+        assert board.proposals.wait(proposal, timeout=20).outcome is Outcome.ACCEPTED
+        gone = board.propose_delete("design")
+        assert board.withdraw(gone, reason="no").outcome is Outcome.WITHDRAWN
+        board.claim("effort", 3)
+        bob.claim("effort", 5)
+        assert [each.value for each in board.claims.list("effort")] == [3, 5]
+        left = bob.withdraw("effort")
+        assert left is not None
+        assert left.value == 3
+        assert board.explain("effort").contributions[0].agent == "ada"
+        assert board.claims.resolve("effort", 3).right == ("ada",)
 
     await on_a_thread(server, program)
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,11 @@ from lavagna import (
     Board,
     ChangeType,
     Choice,
+    Commit,
     Conflict,
     ContentMismatch,
     Electorate,
+    Entry,
     Invalid,
     Kind,
     Merging,
@@ -36,6 +37,7 @@ from lavagna import (
     Standing,
     Target,
     Voters,
+    Watch,
     Work,
     testing,
 )
@@ -68,6 +70,17 @@ async def merged(board: Board) -> Board:
     """A board whose estimates are merged, as one of the estimators sees it."""
     await board.regions.set(Region("effort", policy=Policy.WEIGHTED, owner="ada"))
     return board
+
+
+async def first(watch: Watch[Commit], count: int) -> list[Entry]:
+    """The entries of the first commits of a watch."""
+    entries: list[Entry] = []
+    async for commit in watch:
+        entries += commit.entries
+        count -= 1
+        if not count:
+            break
+    return entries
 
 
 async def test_a_region_comes_back_as_it_was_set(board: Board) -> None:
@@ -113,9 +126,7 @@ async def test_a_standing_is_changed_only_as_it_was_seen(board: Board) -> None:
 
 
 @pytest.mark.guarantee("C1")
-async def test_a_proposal_is_voted_on_and_its_decision_says_why(
-    server: LocalServer, voted: Board
-) -> None:
+async def test_a_proposal_is_voted_on_and_its_decision_says_why(voted: Board) -> None:
     proposal = await voted.propose("design", {"store": "log"}, confidence=0.9, tags=["draft"])
     assert (proposal.target, proposal.base_version, proposal.author) == ("design", 0, "ada")
     assert (proposal.value, proposal.deletes) == ({"store": "log"}, False)
@@ -265,21 +276,17 @@ async def test_what_is_decided_is_watched_and_read_by_its_kind(voted: Board) -> 
     proposal = await voted.propose("design", "log")
     await voted.as_agent("bob").vote(proposal, Choice.ACCEPT, reason="good")
     async with voted.watch("design/**", after=0) as watch:
-        seen = [
-            [(entry.kind, entry.change) for entry in commit.entries]
-            async for commit in _first(watch, 2)
-        ]
+        seen = [(each.revision, each.kind, each.change) for each in await first(watch, 2)]
     assert seen == [
-        [(Kind.PROPOSAL, ChangeType.PROPOSED), (Kind.BALLOT, ChangeType.CREATED)],
-        [
-            (Kind.BALLOT, ChangeType.CREATED),
-            (Kind.PROPOSAL, ChangeType.DECIDED),
-            (Kind.NOTE, ChangeType.CREATED),
-        ],
+        (1, Kind.PROPOSAL, ChangeType.PROPOSED),
+        (1, Kind.BALLOT, ChangeType.CREATED),
+        (2, Kind.BALLOT, ChangeType.CREATED),
+        (2, Kind.PROPOSAL, ChangeType.DECIDED),
+        (2, Kind.NOTE, ChangeType.CREATED),
     ]
     decisions = Target("design/*", kinds=[Kind.PROPOSAL], changes=[ChangeType.DECIDED])
     async with voted.watch(decisions, after=0) as watch:
-        (entry,) = [each async for commit in _first(watch, 1) for each in commit.entries]
+        (entry,) = await first(watch, 1)
     assert (entry.exists, entry.basis["poll"]["outcome"]) == (False, "accepted")
 
     ballot = await voted.get(f"{proposal.key}/@bob", kind=Kind.BALLOT)
@@ -297,14 +304,6 @@ async def test_what_is_decided_is_watched_and_read_by_its_kind(voted: Board) -> 
         "entry.value.reason == 'good'", on="design/**", timeout=10, kind=Kind.BALLOT
     )
     assert found.key == ballot.key
-
-
-async def _first(commits: Any, count: int) -> Any:
-    async for commit in commits:
-        yield commit
-        count -= 1
-        if not count:
-            return
 
 
 async def test_claims_are_merged_withdrawn_and_explained(merged: Board) -> None:

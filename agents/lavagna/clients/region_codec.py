@@ -16,6 +16,7 @@ from lavagna.checks import (
     checked_texts,
     checked_type,
 )
+from lavagna.errors import Invalid
 from lavagna.regions import Electorate, Merging, Policy, Region, Retention, Voters
 from lavagna.times import duration, seconds_of
 from lavagna.v1 import boards_pb2 as wire
@@ -98,9 +99,13 @@ def _voters_message(voters: str | Voters, field: str) -> wire.Voters:
     checked_type(voters, (str, Voters), field=field)
     if isinstance(voters, str):
         return wire.Voters(name=checked_text(voters, field=field))
+    weight = checked_number(voters.weight, field=f"{field}.weight")
+    if not weight:
+        # On the wire, 0 means 1.
+        raise Invalid.field(f"{field}.weight", "0 is no weight; leave out who shall not count")
     return wire.Voters(
         name=checked_text(voters.name, field=f"{field}.name"),
-        weight=checked_number(voters.weight, field=f"{field}.weight"),
+        weight=weight,
         veto=checked_flag(voters.veto, field=f"{field}.veto"),
     )
 
