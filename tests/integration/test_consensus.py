@@ -178,6 +178,10 @@ async def test_only_its_author_or_an_administrator_withdraws(ada: Voter) -> None
     assert (poll.outcome, poll.reason) == (Outcome.WITHDRAWN, "withdrawn by ada: premature")
     with pytest.raises(PollClosed):
         await engine.consensus.withdraw(ada.call(), key, reason="", token="")
+    other = await ada.propose("design", "tree")
+    await bob.vote(other)
+    with pytest.raises(PermissionDenied, match="ada's to withdraw"):  # whoever decided on it
+        await engine.consensus.withdraw(bob.call(), other.newest.key, reason="", token="")
 
 
 async def test_who_may_not_write_there_may_not_propose(engine: Engine) -> None:

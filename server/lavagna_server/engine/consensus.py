@@ -173,9 +173,9 @@ class Consensus:
 
         def operation(work: Workspace) -> ProposalRead:
             proposal = _known(work, caller, key)
-            if caller.agent != proposal.author and caller.role is not Role.ADMIN:
-                raise PermissionDenied(f"{key} is {proposal.author}'s to withdraw")
             poll = poll_of(proposal)
+            if caller.agent != poll.author and caller.role is not Role.ADMIN:
+                raise PermissionDenied(f"{key} is {poll.author}'s to withdraw")
             if poll.outcome is not Outcome.OPEN:
                 raise PollClosed(key, outcome=poll.outcome.value, why=poll.reason)
             why = f"withdrawn by {caller.agent}" + (f": {reason}" if reason else "")
