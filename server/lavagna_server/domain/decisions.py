@@ -108,7 +108,8 @@ def decide(
     changes, field = (request.otherwise, "else_changes") if failed else (request.changes, "changes")
     draft = _Draft(state, caller, pen_for(state.space, caller.agent, now, cause), limits)
     written = [
-        draft.written(change, f"{field}[{index}]", index) for index, change in enumerate(changes)
+        draft.written(change, "change" if request.is_single else f"{field}[{index}]", index)
+        for index, change in enumerate(changes)
     ]
     _check_distinct(written, field)
     if not written:

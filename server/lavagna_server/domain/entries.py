@@ -266,6 +266,8 @@ class Request:
     otherwise: tuple[Change, ...] = ()
     """What to change when the conditions do not hold; empty makes that an error."""
     request_id: str = ""
+    is_single: bool = False
+    """Whether the caller's message has a field for one change only, so that errors name that."""
 
 
 def _written_bytes(key: str, tags: tuple[str, ...], sources: tuple[str, ...]) -> int:

@@ -61,13 +61,15 @@ def opened(
 
     Raises:
         QuorumImpossible: The electorate could never accept it.
-        Invalid: The key is too long for a proposal's.
+        Invalid: The key is too long for a proposal's and its ballots'.
     """
     key = f"{change.id.key}/{pen.revision:012d}-{ordinal:03d}"
     key = normal_key(key, field=f"{field}.key", limits=limits)
     terms = region.electorate if region.policy is Policy.QUORUM else Electorate.of(region.owner)
     poll = _poll(change, before, value, terms, standings.electors(terms), pen.author)
     _check_possible(poll, region)
+    longest = max((each.agent for each in poll.electors), key=len)
+    normal_key(ballot_key(key, longest), field=f"{field}.key", limits=limits)
     return Entry(
         Kind.PROPOSAL,
         key,

@@ -32,7 +32,7 @@ def changes_from_wire(
     seen: set[EntryId] = set()
     size_bytes = 0
     for index, message in enumerate(messages):
-        change = _change(message, field=f"{field}[{index}]", limits=limits)
+        change = change_from_wire(message, field=f"{field}[{index}]", limits=limits)
         if change.operation is not Operation.APPEND:
             if change.id in seen:
                 raise Invalid(
@@ -84,7 +84,12 @@ def tags_from_wire(tags: Iterable[str], *, field: str, limits: Limits) -> tuple[
     )
 
 
-def _change(message: entries_pb2.Change, *, field: str, limits: Limits) -> Change:
+def change_from_wire(message: entries_pb2.Change, *, field: str, limits: Limits) -> Change:
+    """One change.
+
+    Raises:
+        Invalid: Naming the field, as in `change.put.value.json`.
+    """
     id_ = entry_id(
         message.kind,
         message.key,

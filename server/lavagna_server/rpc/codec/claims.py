@@ -13,7 +13,7 @@ from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.claims import Claimed, Resolved, Truth
 from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.reads import EntriesRead
-from lavagna_server.rpc.codec.changes import changes_from_wire
+from lavagna_server.rpc.codec.changes import change_from_wire
 from lavagna_server.rpc.codec.checks import required
 from lavagna_server.rpc.codec.consensus import read_point
 from lavagna_server.rpc.codec.entries import entry_to_wire
@@ -29,10 +29,10 @@ def claim_from_wire(message: consensus_pb2.ClaimRequest, *, board: str, limits: 
         Invalid: Naming the field.
     """
     required(message.HasField("change"), field="change")
-    (change,) = changes_from_wire([message.change], field="change", limits=limits)
+    change = change_from_wire(message.change, field="change", limits=limits)
     if change.operation not in {Operation.PUT, Operation.PATCH}:
         raise Invalid("change", "claim a put, or a patch of your claim; withdraw it with Withdraw")
-    return Request(SpaceName(board), (change,), request_id=message.request_id)
+    return Request(SpaceName(board), (change,), request_id=message.request_id, is_single=True)
 
 
 def truth_from_wire(message: consensus_pb2.ResolveRequest, *, limits: Limits) -> Truth:

@@ -22,7 +22,7 @@ from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.consensus import Proposal, ProposalRead, ProposalsRead, Vote
 from lavagna_server.engine.reading import ReadPoint
-from lavagna_server.rpc.codec.changes import changes_from_wire, confidence_from_wire
+from lavagna_server.rpc.codec.changes import change_from_wire, confidence_from_wire
 from lavagna_server.rpc.codec.checks import check_bytes, not_negative, required
 from lavagna_server.rpc.codec.enums import CHOICES, OUTCOMES
 from lavagna_server.rpc.codec.pages import number_of, page_token, place_of
@@ -46,10 +46,10 @@ def request_from_wire(
 ) -> Request:
     """What a caller proposes."""
     required(message.HasField("change"), field="change")
-    (change,) = changes_from_wire([message.change], field="change", limits=limits)
+    change = change_from_wire(message.change, field="change", limits=limits)
     if change.operation is Operation.APPEND:
         raise Invalid("change", "propose a put, a patch or a deletion; an append names no entry")
-    return Request(SpaceName(board), (change,), request_id=message.request_id)
+    return Request(SpaceName(board), (change,), request_id=message.request_id, is_single=True)
 
 
 def vote_from_wire(message: consensus_pb2.VoteRequest, *, limits: Limits) -> Vote:
