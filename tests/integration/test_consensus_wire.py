@@ -365,3 +365,39 @@ async def test_wait_answers_when_the_decision_comes_and_gives_it(wire: Wire) -> 
     for each in await asyncio.gather(*waiting):
         assert each.response.proposal.outcome == consensus_pb2.OUTCOME_ACCEPTED
         assert each.response.header.revision == 3
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("S7")
+@pytest.mark.parametrize("policy", [boards_pb2.POLICY_QUORUM, boards_pb2.POLICY_LATEST])
+async def test_nothing_that_the_server_alone_makes_can_be_written_or_reverted(
+    wire: Wire, policy: boards_pb2.Policy.ValueType
+) -> None:
+    proposal = await proposed(wire, "design", "ada")
+    await told(wire, "Vote", ballot(proposal), "bob")
+    await told(wire, "Vote", ballot(proposal, REJECT), "bob")
+    claim = consensus_pb2.ClaimRequest(board=BOARD, change=change("effort"))
+    await told(wire, "Claim", claim, "ada")
+    if policy != boards_pb2.POLICY_QUORUM:
+        for path in ("design", "effort"):
+            await set_region(wire, boards_pb2.Region(path=path, policy=policy))
+    made = [
+        (KIND.KIND_PROPOSAL, proposal.key),
+        (KIND.KIND_BALLOT, f"{proposal.key}/@bob"),
+        (KIND.KIND_CLAIM, "effort/@ada"),
+    ]
+    for kind, key in made:
+        revert = entries_pb2.RevertRequest(
+            board=BOARD, kind=kind, key=key, version=1, overwrite=True
+        )
+        commit = entries_pb2.CommitRequest(
+            board=BOARD, changes=[change(key, kind=kind, overwrite=True)]
+        )
+        reverted = await wire.call("/lavagna.v1.Entries/Revert", revert, agent="bob")
+        written = await wire.call(COMMIT, commit, agent="bob")
+        assert (reverted.code, reverted.fields) == (CODE.INVALID_ARGUMENT, ["kind"])
+        assert (written.code, written.fields) == (CODE.INVALID_ARGUMENT, ["changes[0].kind"])
+    after = await standing(wire, proposal.key)
+    assert [(each.agent, each.choice) for each in after.ballots] == [
+        ("ada", ACCEPT), ("bob", REJECT),
+    ]  # fmt: skip

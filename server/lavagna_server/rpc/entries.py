@@ -25,7 +25,7 @@ from lavagna_server.rpc.calls import Calls
 from lavagna_server.rpc.codec import commits, reads
 from lavagna_server.rpc.codec.changes import expected_version_from_wire, tags_from_wire
 from lavagna_server.rpc.codec.checks import check_count, not_negative, page_size, required
-from lavagna_server.rpc.codec.entries import entry_id
+from lavagna_server.rpc.codec.entries import entry_id, written_id
 from lavagna_server.rpc.codec.enums import KINDS
 from lavagna_server.rpc.codec.spaces import space_from_wire
 
@@ -107,7 +107,7 @@ class Entries:
     async def Revert(self, request: RevertRequest, session: Session) -> RevertResponse:
         caller = session.caller
         space = space_from_wire(request.space, caller)
-        entry = entry_id(request.kind, request.key, limits=self._limits)
+        entry = written_id(request.kind, request.key, limits=self._limits)
         required(
             request.version > 0, field="version", rule="give the version to write again, 1 or more"
         )

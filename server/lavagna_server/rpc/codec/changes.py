@@ -12,7 +12,7 @@ from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.values import Form, Value, check_value
 from lavagna_server.rpc.codec.checks import check_bytes, check_count, check_label, not_negative
-from lavagna_server.rpc.codec.entries import entry_id
+from lavagna_server.rpc.codec.entries import entry_id, written_id
 from lavagna_server.rpc.codec.times import LONGEST, span_from_wire
 from lavagna_server.rpc.codec.values import value_from_wire
 
@@ -90,18 +90,13 @@ def change_from_wire(message: entries_pb2.Change, *, field: str, limits: Limits)
     Raises:
         Invalid: Naming the field, as in `change.put.value.json`.
     """
-    id_ = entry_id(
+    id_ = written_id(
         message.kind,
         message.key,
         limits=limits,
         kind_field=f"{field}.kind",
         key_field=f"{field}.key",
     )
-    if not id_.kind.is_written_freely:
-        raise Invalid(
-            f"{field}.kind",
-            f"the server alone makes entries of the kind {id_.kind.value}: see the service Consensus",
-        )
     operation, value = _operation(message, field, limits)
     expected = expected_version_from_wire(message, prefix=f"{field}.")
     if operation is Operation.APPEND and (expected is not None or message.overwrite):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lavagna.v1 import entries_pb2
 from lavagna_server.domain.agenda import ActivationId
 from lavagna_server.domain.entries import Cause, Entry, EntryId, SpaceName
+from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.names import activation_name, trigger_name
@@ -52,3 +53,20 @@ def entry_id(
     return EntryId(
         KINDS.from_wire(kind, field=kind_field), normal_key(key, field=key_field, limits=limits)
     )
+
+
+def written_id(
+    kind: int, key: str, *, limits: Limits, kind_field: str = "kind", key_field: str = "key"
+) -> EntryId:
+    """The name of an entry that a caller wants to write.
+
+    Raises:
+        Invalid: Entries of that kind come about by what they stand for alone.
+    """
+    id_ = entry_id(kind, key, limits=limits, kind_field=kind_field, key_field=key_field)
+    if not id_.kind.is_written_freely:
+        raise Invalid(
+            kind_field,
+            f"the server alone makes entries of the kind {id_.kind.value}: see the service Consensus",
+        )
+    return id_
