@@ -1,4 +1,4 @@
-"""Proposals and claims through the SDK, on a real server."""
+"""Proposals through the SDK, on a real server: what is proposed, voted on and decided."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +35,6 @@ from lavagna import (
     Put,
     QuorumImpossible,
     Region,
-    Standing,
     Target,
     Voters,
     Watch,
@@ -62,13 +62,6 @@ async def board(server: LocalServer) -> AsyncGenerator[Board]:
 async def voted(board: Board) -> Board:
     """A board whose design is decided by two of three, as the first of them sees it."""
     await board.regions.set(Region("design", policy=Policy.QUORUM, electorate=TWO_OF_THREE))
-    return board
-
-
-@pytest.fixture
-async def merged(board: Board) -> Board:
-    """A board whose estimates are merged, as one of the estimators sees it."""
-    await board.regions.set(Region("effort", policy=Policy.WEIGHTED, owner="ada"))
     return board
 
 
@@ -113,16 +106,6 @@ async def test_a_region_comes_back_as_it_was_set(board: Board) -> None:
     by_name = await board.regions.set(Region("n", policy=Policy.QUORUM, electorate=TWO_OF_THREE))
     assert by_name.electorate is not None
     assert by_name.electorate.voters == (Voters("ada"), Voters("bob"), Voters("eve"))
-
-
-async def test_a_standing_is_changed_only_as_it_was_seen(board: Board) -> None:
-    assert await board.agents.standing("bob") == Standing("bob")
-    said = await board.agents.set_standing(Standing("bob", trust=0.0, group="small-model"))
-    assert said == Standing("bob", 0.0, "small-model", version=1)
-    later = await board.agents.set_standing(replace(said, trust=0.5))
-    assert await board.agents.standing("bob") == later
-    with pytest.raises(Conflict):
-        await board.agents.set_standing(replace(said, trust=1.0))
 
 
 @pytest.mark.guarantee("C1")
@@ -272,6 +255,46 @@ async def test_a_decision_is_waited_for(server: LocalServer, voted: Board) -> No
     assert (ended.outcome, ended.decided_by) == (Outcome.UNDECIDED, "")
 
 
+async def test_a_wait_for_a_decision_goes_on_over_a_restart(tmp_path: Path) -> None:
+    async with testing.start(data_dir=tmp_path) as server, server.connect("ada") as ada:
+        await ada.regions.set(Region("design", policy=Policy.QUORUM, electorate=TWO_OF_THREE))
+        proposal = await ada.propose("design", "log")
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(ada.proposals.wait(proposal))
+            await server.stop()
+            await server.start()
+            await ada.as_agent("bob").vote(proposal, Choice.ACCEPT)
+    assert waiting.result().outcome is Outcome.ACCEPTED
+
+
+@pytest.mark.guarantee("C1")
+async def test_of_many_who_vote_at_once_one_decides_and_the_rest_come_too_late(
+    board: Board,
+) -> None:
+    names = [f"voter{number:02}" for number in range(32)]
+    electorate = Electorate(names, approvals=20)
+    await board.regions.set(Region("design", policy=Policy.QUORUM, electorate=electorate))
+    proposal = await board.propose("design", "log")
+    votes = [board.as_agent(name).vote(proposal, Choice.ACCEPT) for name in names]
+    outcomes = await asyncio.gather(*votes, return_exceptions=True)
+    decided = [each for each in outcomes if isinstance(each, lavagna.Proposal) and not each.is_open]
+    late = [each for each in outcomes if isinstance(each, PollClosed)]
+    assert (len(decided), len(late)) == (1, 12)
+    assert len(decided[0].ballots) == 20
+    assert await board.proposals.get(proposal.key) == decided[0]
+    async with board.watch(Target("design/**", changes=[ChangeType.DECIDED]), after=0) as watch:
+        (end,) = await first(watch, 1)
+    assert end.revision == (await board.get("design")).revision == 21
+
+
+async def test_waiting_for_an_entry_looks_at_notes_alone(voted: Board) -> None:
+    await voted.propose("design/a", 1)
+    decided = await voted.propose("design/b", 2)
+    await voted.as_agent("bob").vote(decided, Choice.ACCEPT)
+    found = await voted.wait("true", on="design/**", timeout=10)
+    assert found.key == "design/b"
+
+
 async def test_what_is_decided_is_watched_and_read_by_its_kind(voted: Board) -> None:
     proposal = await voted.propose("design", "log")
     await voted.as_agent("bob").vote(proposal, Choice.ACCEPT, reason="good")
@@ -304,67 +327,6 @@ async def test_what_is_decided_is_watched_and_read_by_its_kind(voted: Board) -> 
         "entry.value.reason == 'good'", on="design/**", timeout=10, kind=Kind.BALLOT
     )
     assert found.key == ballot.key
-
-
-async def test_claims_are_merged_withdrawn_and_explained(merged: Board) -> None:
-    bob, eve = merged.as_agent("bob"), merged.as_agent("eve")
-    first = await merged.claim("effort", 3, confidence=0.8, sources=["my gut"])
-    assert (first.claim.key, first.claim.kind) == ("effort/@ada", Kind.CLAIM)
-    assert (first.claim.sources, first.merged.value) == (("my gut",), 3)
-    await bob.claim("effort", 5)
-    written = await eve.put("effort", 40, confidence=0.2)
-    assert (written.kind, written.key) == (Kind.CLAIM, "effort/@eve")
-
-    entry = await merged.get("effort")
-    assert (entry.value, entry.basis["merge"]["rule"]) == (5, "weighted-median@1")
-    told = await merged.explain("effort")
-    assert told.entry == entry
-    assert (told.policy, told.rule, told.open, told.conflicts) == (
-        Policy.WEIGHTED,
-        "weighted-median@1",
-        False,
-        0,
-    )
-    assert [(each.agent, each.confidence) for each in told.contributions] == [
-        ("ada", 0.8),
-        ("bob", 1.0),
-        ("eve", 0.2),
-    ]
-    assert told.contributions[0].claim == first.claim
-    assert "eve" in told.dissent
-    assert "weighted-median@1" in " ".join(told.lines)
-    assert (await merged.explain("effort", at=first.claim.revision)).dissent == ()
-
-    assert [each.author async for each in merged.claims.list("effort")] == ["ada", "bob", "eve"]
-    without = await eve.withdraw("effort")
-    assert without is not None
-    assert [each.author async for each in merged.claims.list("effort")] == ["ada", "bob"]
-    assert without == await merged.get("effort")
-    await bob.withdraw("effort")
-    assert await merged.withdraw("effort") is None
-    assert await merged.find("effort") is None
-    with pytest.raises(NotFound):
-        await merged.withdraw("effort")
-
-
-async def test_a_claim_that_expires_leaves_the_merge(server: LocalServer, merged: Board) -> None:
-    await merged.claim("effort", 3)
-    await merged.as_agent("bob").claim("effort", 9, confidence=0.9, ttl=60)
-    await server.clock.advance(60)
-    assert (await merged.get("effort")).value == 3
-
-
-async def test_who_was_right_is_learnt_and_shown(merged: Board) -> None:
-    bob = merged.as_agent("bob")
-    await merged.claim("effort", 3.2, confidence=0.9)
-    await bob.claim("effort", 8, confidence=0.9)
-    resolved = await merged.claims.resolve("effort", 3, tolerance=0.5)
-    assert (resolved.right, resolved.wrong) == (("ada",), ("bob",))
-    assert (resolved.entry.value, resolved.entry.basis["resolution"]["tolerance"]) == (3, 0.5)
-    told = await bob.explain("effort")
-    ada, other = told.judgements
-    assert (ada.agent, ada.calibration[0].claims, ada.calibration[0].seen) == ("ada", 1, 1.0)
-    assert (other.agent, other.calibration[0].seen, other.reliability) == ("bob", 0.0, None)
 
 
 async def test_a_decision_is_explained_with_its_dissent(voted: Board) -> None:

@@ -16,6 +16,8 @@ from lavagna import Board, testing
 
 PAGE = Path(__file__).parents[2] / "agents" / "README.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+(SHOWN,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+"""What the page says that deciding together prints."""
 
 
 @pytest.fixture
@@ -59,6 +61,8 @@ async def test_every_example_runs_and_says_what_the_page_says(
         "plan/1 {'number': '1'}",
         "1 0 ",
         "error",
+        *SHOWN.splitlines(),
+        "store/000000000016-000 accepted",
         "from a thread",
         "None",
     ]
