@@ -11,7 +11,15 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
-from lavagna.v1 import activations_pb2, boards_pb2, entries_pb2, errors_pb2, triggers_pb2, watch_pb2
+from lavagna.v1 import (
+    activations_pb2,
+    boards_pb2,
+    consensus_pb2,
+    entries_pb2,
+    errors_pb2,
+    triggers_pb2,
+    watch_pb2,
+)
 from lavagna_server.clocks import ManualClock
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.leases import LeaseToken
@@ -31,9 +39,17 @@ from tests.wire import METHODS, Outcome
 
 SET_REGION = "/lavagna.v1.Boards/SetRegion"
 FAIL = "/lavagna.v1.Activations/Fail"
+CONSENSUS = "/lavagna.v1.Consensus/"
 
 REVISIONS = frozenset(
-    {"revision", "oldest_revision", "fired_revision", "completed_revision", "covers"}
+    {
+        "revision",
+        "oldest_revision",
+        "fired_revision",
+        "completed_revision",
+        "decided_revision",
+        "covers",
+    }
 )
 """What counts everything in the space, and so tells that something happened."""
 MADE_OF_THEM = frozenset({"epoch", "token", "next_page_token"})
@@ -53,7 +69,14 @@ PATTERNS = {
     "peeking": "tasks/{task}",
     "pooled": "pool/{pool}/**",
 }
-KEYS = ("secret/a", "secret/none", f"secret/{MARKER}0", "inbox/a", "inbox/none", "pool/1/secret")
+KEYS = (
+    "secret/a", "secret/none", f"secret/{MARKER}0", "inbox/a", "inbox/none", "pool/1/secret",
+    "polls/a", "polls/none", "worth/a", "worth/none",
+)  # fmt: skip
+PROPOSALS = tuple(f"polls/{key}-000" for key in ("open/000000000018", "a/000000000019", "none"))
+"""The hidden proposals, one of which waits for bob's vote, and one that there is not."""
+BALLOTS = tuple(f"{proposal}/@alice" for proposal in PROPOSALS)
+CLAIMS = ("worth/a/@alice", "worth/none/@alice")
 
 
 async def done(crew: Crew, method: str, who: str, request: Message) -> Any:
@@ -66,18 +89,35 @@ async def done(crew: Crew, method: str, who: str, request: Message) -> Any:
 async def share(crew: Crew) -> None:
     """What both servers have: regions that alice alone may read, one of which bob may write to, and triggers that look into them."""
     hidden = {"secret": ["alice"], "inbox": ["alice", "bob"], "pool/1/secret": ["alice"]}
+    hidden |= {"polls": ["alice", "bob"], "polls/open": ["alice"], "worth": ["alice", "bob"]}
     for path, writers in hidden.items():
         region = boards_pb2.Region(path=path, readers=["alice"], writers=writers)
         if path == "secret":
             region.retention.versions_max = 1
-        request = boards_pb2.SetRegionRequest(board=BOARD, region=region)
-        await done(crew, SET_REGION, "alice", request)
+        await set_region(crew, region)
+    await set_region(crew, boards_pb2.Region(path="design"))
+    await set_region(crew, boards_pb2.Region(path="effort"))
     for name, draft in TRIGGERS.items():
         setting = triggers_pb2.SetTriggerRequest(board=BOARD, trigger_id=name, trigger=draft)
         setting.trigger.on.add(pattern=PATTERNS[name])
         await done(crew, SET_TRIGGER, "alice", setting)
     await crew.commit("alice", "plan", "one")
     await crew.commit("alice", "tasks/1", "ready")
+    await crew.commit("alice", "design", "a log")
+    await crew.commit("alice", "effort", "a week")
+
+
+async def set_region(crew: Crew, region: boards_pb2.Region) -> None:
+    """Sets a region; what is voted on and what is merged goes by its name."""
+    if region.path.startswith(("polls", "design")):
+        region.policy = boards_pb2.POLICY_QUORUM
+        voters = [boards_pb2.Voters(name=name) for name in ("alice", "bob")]
+        approvals = 1 if region.path == "polls" else 2
+        region.electorate.CopyFrom(boards_pb2.Electorate(voters=voters, approvals=approvals))
+    elif region.path in {"worth", "effort"}:
+        region.policy = boards_pb2.POLICY_WEIGHTED
+    request = boards_pb2.SetRegionRequest(board=BOARD, region=region)
+    await done(crew, SET_REGION, "alice", request)
 
 
 async def hide(crew: Crew) -> None:
@@ -86,6 +126,8 @@ async def hide(crew: Crew) -> None:
         for number in range(3):
             await crew.commit("alice", key, f"{MARKER}{number}")
     await crew.commit("alice", f"secret/{MARKER}0", MARKER)
+    for key in ("polls/open", "polls/a", "worth/a"):
+        await crew.commit("alice", key, MARKER)
     delete = entries_pb2.Change(key="secret/b", delete=entries_pb2.Delete(), overwrite=True)
     await done(crew, COMMIT, "alice", entries_pb2.CommitRequest(board=BOARD, changes=[delete]))
     acquire = activations_pb2.AcquireRequest(board=BOARD, count_max=100, trigger_ids=["hidden"])
@@ -161,6 +203,10 @@ def attempts(method: str) -> Iterator[Message]:
             request.trigger.reads.extend([reads] if reads else [])
             request.trigger.when = "size(board) == 0"
             yield request
+    if method in {CONSENSUS + "Propose", CONSENSUS + "Claim"}:
+        for key in KEYS:
+            for change in changes(key):
+                yield type(given)(board=BOARD, change=change)
     yield from varied(given)
 
 
@@ -172,8 +218,11 @@ def varied(given: Any) -> Iterator[Message]:
     lease = str(LeaseToken(SpaceName("main"), 4, 1, "n"))
     variants: dict[str, tuple[Any, ...]] = {
         "name": tuple(f"boards/main/{rest}" for rest in names),
-        "key": KEYS,
-        "pattern": ("secret/**", "**", "inbox/*", "pool/{pool}/*"),
+        "key": (*KEYS, *PROPOSALS),
+        "proposal_key": PROPOSALS,
+        "claimed_key": KEYS,
+        "awaiting_me": (True,),
+        "pattern": ("secret/**", "**", "inbox/*", "pool/{pool}/*", "polls/**", "worth/a/*"),
         "trigger_id": tuple(TRIGGERS),
         "at_revision": (1,),
         "page_size": (1, 2),
@@ -184,6 +233,23 @@ def varied(given: Any) -> Iterator[Message]:
             request: Any = type(given)()
             request.CopyFrom(given)
             setattr(request, name, value)
+            yield request
+    if "kind" in fields and "key" in fields:
+        for kind, keys in (
+            (entries_pb2.KIND_PROPOSAL, PROPOSALS),
+            (entries_pb2.KIND_BALLOT, BALLOTS),
+            (entries_pb2.KIND_CLAIM, CLAIMS),
+        ):
+            for key in keys:
+                request = type(given)()
+                request.CopyFrom(given)
+                request.kind, request.key = kind, key
+                yield request
+    if "kind" in fields and "pattern" in fields:
+        for kind in (entries_pb2.KIND_PROPOSAL, entries_pb2.KIND_BALLOT, entries_pb2.KIND_CLAIM):
+            request = type(given)()
+            request.CopyFrom(given)
+            request.kind = kind
             yield request
     repeated: dict[str, list[Any]] = {
         "keys": list(KEYS),
@@ -265,3 +331,6 @@ async def test_the_one_who_may_read_the_region_sees_all_of_it(twins: Twins) -> N
         ]  # fmt: skip
         assert counts[0][0] > counts[1][0]
         assert counts[0][1] == counts[1][1]
+    listing = consensus_pb2.ListProposalsRequest(board=BOARD, pattern="polls/**")
+    told = await done(twins[0], CONSENSUS + "ListProposals", "alice", listing)
+    assert [each.key for each in told.proposals] == sorted(PROPOSALS[:2])
