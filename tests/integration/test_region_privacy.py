@@ -9,7 +9,7 @@ from lavagna_server.domain.agents import Role
 from lavagna_server.domain.entries import Change, Condition, Entry, Operation, Requirement
 from lavagna_server.domain.errors import LeaseLost, NotFound, VersionRequired
 from lavagna_server.domain.leases import LeaseToken
-from lavagna_server.domain.regions import Policy
+from lavagna_server.domain.regions import Electorate, Policy, Voters
 from lavagna_server.domain.triggers import Statistics, Trigger, TriggerId
 from lavagna_server.domain.values import Form, Value
 from lavagna_server.engine.engine import Engine
@@ -48,7 +48,8 @@ async def fate(desk: Desk, change: Change) -> tuple[object, ...]:
     except (NotFound, VersionRequired) as refused:
         current = [each.current for each in getattr(refused, "failed", ())]
         return type(refused), str(refused), refused.numbers, current
-    return ("written", written.plan.unseen)
+    answers = entries_of(written)[: written.plan.answers]
+    return ("written", [(each.kind, each.id in written.plan.unseen) for each in answers])
 
 
 PATCH = Change(note("inbox/a"), Operation.PATCH, Value(Form.JSON, "{}"))
@@ -71,7 +72,14 @@ PATCH = Change(note("inbox/a"), Operation.PATCH, Value(Form.JSON, "{}"))
 async def test_who_may_write_but_not_read_cannot_tell_whether_something_is_there(
     alice: Desk, bob: Desk, change: Change, policy: Policy
 ) -> None:
-    await alice.region("inbox", readers=("alice",), writers=("alice", "bob"), policy=policy)
+    await alice.region(
+        "inbox",
+        owner="alice",
+        readers=("alice",),
+        writers=("alice", "bob"),
+        policy=policy,
+        electorate=Electorate((Voters("alice"),)),
+    )
     nothing_there = await fate(bob, change)
     await alice.put("inbox/a", "text of alice's", tags=("hers",))
 

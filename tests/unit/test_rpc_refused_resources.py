@@ -244,7 +244,7 @@ def test_a_watch_begins_in_one_place(request_: WatchRequest, field: str, rule: s
     [
         (BatchGetRequest(), "keys", "at least one"),
         (BatchGetRequest(keys=["a"] * 1_001), "keys", "page_entries_max"),
-        (BatchGetRequest(keys=["a", "/"]), "keys[1]", "segment"),
+        (BatchGetRequest(keys=["a", "/"]), "keys[1]", "slash"),
         (BatchGetRequest(keys=["a"], kind=UNKNOWN), "kind", "77"),
     ],
 )

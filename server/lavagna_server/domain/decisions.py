@@ -228,7 +228,8 @@ class _Draft:
         ordinal: int,
     ) -> Entry:
         most = self.limits.proposals_per_key_max
-        if sum(1 for _ in self.state.below(Kind.PROPOSAL, change.id.key)) >= most:
+        waiting = self.state.below(Kind.PROPOSAL, change.id.key)
+        if sum(each.author == self.caller.agent for each in waiting) >= most:
             raise Exhausted("proposals_per_key_max", maximum=most, subject=change.id.key)
         return opened(
             change,

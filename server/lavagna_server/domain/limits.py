@@ -58,7 +58,7 @@ class Limits:
     triggers_per_agent_max: int = 1_000
     """Triggers that one agent may have set on a board, unless its quota says otherwise."""
     proposals_per_key_max: int = 100
-    """Proposals about one key that wait for votes at once."""
+    """Proposals of one agent about one key that wait for votes at once."""
     claims_per_key_max: int = 1_000
     """Claims about one key, all of which are merged anew with each that changes."""
     watches_per_agent_max: int = 1_000

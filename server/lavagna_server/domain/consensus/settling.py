@@ -269,8 +269,10 @@ class _Settling:
     ) -> Entry:
         """The version of the entry that the claims come to, because of one of them."""
         pen, limits, target = self.pen, self.hall.limits, EntryId(Kind.NOTE, claimed_key(claim))
-        if claim.change is ChangeType.CREATED and len(claims) > limits.claims_per_key_max:
-            most = limits.claims_per_key_max
+        # Who may not read learns nothing from how many claims there are.
+        is_seen = self.caller is None or region.may_read(self.caller)
+        most = limits.claims_per_key_max
+        if is_seen and claim.change is ChangeType.CREATED and len(claims) > most:
             raise Exhausted("claims_per_key_max", maximum=most, subject=target.key)
 
         def text_of(version: int) -> str | None:
@@ -280,7 +282,7 @@ class _Settling:
             merge = weighed(claims, region, self.hall.standings, text_of)
             check_value(merge.result.value, field="the merge of all claims", limits=limits)
         except Invalid:
-            if claim.exists and (self.caller is None or region.may_read(self.caller)):
+            if is_seen and claim.exists:
                 raise
             # Neither time nor who takes its word back can be refused, and who may not read what others claim may not learn of it:
             # what there is then is selected by vote.
