@@ -103,6 +103,9 @@ def error_of(report: grpc.aio.AioRpcError, *, target: str) -> LavagnaError:
         if code is grpc.StatusCode.UNAVAILABLE:
             # No server said this, so it says nothing of what the user did or can do.
             message = explained(target, message)
+        if code is grpc.StatusCode.CANCELLED:
+            # This side did not, so it was a server that goes down with calls at its door.
+            family, message = Unavailable, f"{target} broke the call off; it may be going down"
     error = _built(family, message, details)
     if family is Unauthenticated:
         error.add_note(_HOW_TO_SAY_WHO)

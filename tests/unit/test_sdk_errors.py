@@ -86,6 +86,12 @@ def test_every_status_without_details_becomes_an_error_of_the_sdk(code: grpc.Sta
     assert error.reason == code.name
 
 
+def test_a_server_that_goes_down_with_a_call_at_its_door_is_away() -> None:
+    error = error_of(report(CODE.CANCELLED), target="board.example:7443")
+    assert type(error) is lavagna.Unavailable
+    assert str(error) == "board.example:7443 broke the call off; it may be going down"
+
+
 def test_a_caller_whom_the_server_does_not_know_is_told_how_to_say_who_it_is() -> None:
     error = error_of(report(CODE.UNAUTHENTICATED, told("UNAUTHENTICATED")), target="t")
     assert "LAVAGNA_TOKEN" in error.__notes__[0]
