@@ -47,6 +47,7 @@ from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.watcher import Message, Watcher
 from lavagna_server.engine.watches import Start
 from lavagna_server.engine.workspace import Workspace
+from lavagna_server.ports.faults import Faults
 from lavagna_server.ports.store import Store
 
 T = TypeVar("T")
@@ -261,13 +262,17 @@ def bind_of(leased: Leased) -> Mapping[str, str]:
 
 @asynccontextmanager
 async def running(
-    store: Store, clock: ManualClock, *, options: EngineOptions | None = None, board: bool = True
+    store: Store,
+    clock: ManualClock,
+    *,
+    options: EngineOptions | None = None,
+    board: bool = True,
+    faults: Faults | None = None,
 ) -> AsyncGenerator[Engine]:
     """An engine at work on a store, with a board called `main`."""
-    limits = (options or EngineOptions()).limits
-    engine = Engine(
-        store, clock, CelConditions(limits), JsonSchemas(limits), options or EngineOptions()
-    )
+    options = options or EngineOptions()
+    conditions, schemas = CelConditions(options.limits), JsonSchemas(options.limits)
+    engine = Engine(store, clock, conditions, schemas, options, faults=faults)
     await engine.start()
     clock.settle_with(engine.settled)
     try:
