@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lavagna import connect
+from lavagna import Choice, Electorate, Policy, Region, Voters, connect
 from lavagna.errors import Unauthenticated
 from lavagna.triggers import Mode, Trigger
 from lavagna_server.__main__ import Area, StartRefused, doctor
@@ -80,6 +80,69 @@ def test_an_altered_value_is_found_and_not_guessed_at(data_dir: Path, clock: Man
     assert finding.what == "main/shared@3: an entry of the commit was altered"
     assert finding.remedy == "restore a backup"
     assert not finding.is_repaired
+
+
+@pytest.fixture
+async def decided(tmp_path: Path, clock: ManualClock) -> Path:
+    """What a stopped server left on which a vote was taken, and a claim made."""
+    data_dir = tmp_path / "data"
+    electorate = Electorate([Voters("alice"), Voters("bob")], approvals=2)
+    async with (
+        local_server(data_dir, clock=clock) as server,
+        connect(server.address, agent="alice") as alice,
+        connect(server.address, agent="bob") as bob,
+    ):
+        await alice.regions.set(Region("design", policy=Policy.QUORUM, electorate=electorate))
+        await alice.regions.set(Region("effort", policy=Policy.WEIGHTED))
+        proposal = await alice.propose("design", "a log")
+        await bob.vote(proposal, Choice.ACCEPT, reason="simple")
+        await alice.claim("effort", 3, confidence=0.5)
+    return data_dir
+
+
+@pytest.mark.guarantee("C1")
+@pytest.mark.guarantee("C4")
+@pytest.mark.parametrize(
+    ("was", "becomes", "where"),
+    [
+        ('"outcome":"accepted"', '"outcome":"rejected"', 2),
+        ('"reason":"simple"', '"reason":"wrong!"', 2),
+        ('{"decision":', '{"derision":', 2),
+        ('"threshold":2.0', '"threshold":1.0', 1),
+        ('"trust":1.0', '"trust":0.1', 3),
+    ],
+)
+def test_what_a_decision_or_a_merge_rests_on_cannot_be_altered_unseen(
+    decided: Path, clock: ManualClock, was: str, becomes: str, where: int
+) -> None:
+    assert doctor(decided, clock=clock) == HEALTHY
+    plant(
+        decided,
+        "UPDATE versions SET basis = replace(basis, ?, ?) WHERE revision = ? AND instr(basis, ?)",
+        was, becomes, where, was,
+    )  # fmt: skip
+    (finding,) = doctor(decided, repair=True, clock=clock)
+    assert finding.area is Area.LOG
+    assert finding.what == f"main/shared@{where}: an entry of the commit was altered"
+    assert not finding.is_repaired
+
+
+@pytest.mark.parametrize("kind", ["proposal", "note", "claim"])
+def test_a_basis_that_was_lost_is_found(decided: Path, clock: ManualClock, kind: str) -> None:
+    plant(decided, "UPDATE versions SET basis = NULL WHERE kind = ?", kind)
+    found = doctor(decided, clock=clock)
+    assert found
+    assert all("an entry of the commit was altered" in each.what for each in found)
+
+
+def test_a_ballot_that_was_altered_is_found(decided: Path, clock: ManualClock) -> None:
+    plant(
+        decided,
+        "UPDATE versions SET content = CAST(replace(content, 'accept', 'reject') AS BLOB)"
+        " WHERE key LIKE '%@bob'",
+    )
+    (finding,) = doctor(decided, clock=clock)
+    assert finding.what == "main/shared@2: an entry of the commit was altered"
 
 
 def cut(content: bytes) -> bytes:
