@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from lavagna_server.clocks import ManualClock
-from lavagna_server.domain.entries import Occasion
+from lavagna_server.domain.agents import Role
+from lavagna_server.domain.consensus.polls import Outcome, poll_of
+from lavagna_server.domain.entries import ChangeType, Kind, Occasion
 from lavagna_server.domain.errors import Compacted, FutureRevision
-from lavagna_server.domain.regions import Retention
+from lavagna_server.domain.regions import Policy, Retention
 from lavagna_server.engine.engine import Engine
+from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.reads import ExportPart
 from lavagna_server.engine.watches import Start
-from tests.desks import Desk, revisions
+from tests.claimants import claimant
+from tests.desks import Desk, json_value, revisions
+from tests.voters import Voter, electorate, stand, voter
 
 
 async def exported(desk: Desk, after: int = 0) -> list[ExportPart]:
@@ -107,3 +114,79 @@ async def test_retention_never_uncovers_that_something_hidden_was_written(
     assert [message.through for message in messages] == [5]
     assert exported_revisions(await exported(bob)) == [4, 5]
     watcher.close()
+
+
+@pytest.fixture
+async def council(engine: Engine) -> Voter:
+    """Ada, on a board on which something was decided, something waits for votes, and something is claimed."""
+    root, ada = voter(engine, "root", Role.ADMIN), voter(engine, "ada")
+    await root.region("design", policy=Policy.QUORUM, electorate=electorate("ada", "bob", "cyd"))
+    await root.region("effort", policy=Policy.WEIGHTED)
+    await voter(engine, "bob").vote(await ada.propose("design", "log"))
+    await ada.propose("design", "tree")
+    await claimant(engine, "ada").claim("effort", 3)
+    return ada
+
+
+ALIVE = {
+    (Kind.NOTE, "design"),
+    (Kind.BALLOT, "design/000000000001-000/@ada"),
+    (Kind.BALLOT, "design/000000000001-000/@bob"),
+    (Kind.PROPOSAL, "design/000000000003-000"),
+    (Kind.BALLOT, "design/000000000003-000/@ada"),
+    (Kind.CLAIM, "effort/@ada"),
+    (Kind.NOTE, "effort"),
+}
+"""What there is on that board; the decided proposal has ended."""
+
+
+async def test_an_export_has_proposals_ballots_decisions_claims_and_what_they_came_to(
+    council: Voter,
+) -> None:
+    seen = [each for part in await exported(council) for each in part.commits]
+    told = [(entry.kind, entry.change) for each in seen for entry in each.entries]
+
+    assert Counter(told) == {
+        (Kind.PROPOSAL, ChangeType.PROPOSED): 2,
+        (Kind.PROPOSAL, ChangeType.DECIDED): 1,
+        (Kind.BALLOT, ChangeType.CREATED): 3,
+        (Kind.NOTE, ChangeType.CREATED): 2,
+        (Kind.CLAIM, ChangeType.CREATED): 1,
+    }
+    assert all(
+        entry.basis for each in seen for entry in each.entries if entry.kind is not Kind.BALLOT
+    )
+
+
+async def test_after_a_compaction_an_export_begins_with_what_still_waits_and_what_is_claimed(
+    council: Voter, engine: Engine
+) -> None:
+    root = voter(engine, "root", Role.ADMIN)
+    await engine.boards.compact(root.call(), root.shared, 4)
+    parts = await exported(council)
+
+    assert {(entry.kind, entry.key) for part in parts for entry in part.state} == ALIVE
+    (proposal,) = (each for part in parts for each in part.state if each.kind is Kind.PROPOSAL)
+    assert poll_of(proposal).outcome is Outcome.OPEN
+
+
+@pytest.mark.guarantee("C1")
+async def test_a_vote_goes_on_after_a_compaction_and_a_watch_begins_with_what_there_is(
+    council: Voter, engine: Engine
+) -> None:
+    root, bob = voter(engine, "root", Role.ADMIN), voter(engine, "bob")
+    waiting = await engine.consensus.get(council.caller, "design/000000000003-000", ReadPoint())
+    await engine.boards.compact(root.call(), root.shared, 4)
+    watcher = await council.watch(start=Start(initial_state=True))
+    messages = await watcher.ready()
+    decided = await bob.vote(waiting.proposal)
+    later = await watcher.ready()
+
+    assert {(entry.kind, entry.key) for each in messages for entry in each.state} == ALIVE
+    assert stand(decided).outcome is Outcome.ACCEPTED
+    assert revisions(later) == [decided.newest.revision]
+    assert (await council.get("design")).value == json_value("tree")
+    resumed = await council.watch(start=Start(token=messages[-1].token))
+    assert revisions(await resumed.ready()) == [decided.newest.revision]
+    watcher.close()
+    resumed.close()
