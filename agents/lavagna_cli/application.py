@@ -2,28 +2,47 @@
 
 import typer
 
-from lavagna_cli.command import COORDINATION, SERVER
+from lavagna_cli.command import CONSENSUS, COORDINATION, SERVER
 from lavagna_cli.commands import (
     activations,
     agents,
     boards,
+    claiming,
     demo,
+    explaining,
     exporting,
     history,
     importing,
+    proposals,
     reading,
     regions,
     serving,
     triggers,
     trying,
     upkeep,
+    voting,
     watching,
     writing,
 )
 from lavagna_cli.frame import frame
 
-_SINGLE = (serving, demo, writing, reading, history, watching, trying, upkeep, exporting, importing)
+_SINGLE = (
+    serving,
+    demo,
+    writing,
+    reading,
+    history,
+    watching,
+    voting,
+    claiming,
+    explaining,
+    trying,
+    upkeep,
+    exporting,
+    importing,
+)
 _GROUPS = (
+    ("proposals", proposals.app, CONSENSUS, "The writes that wait, or waited, for votes."),
     ("triggers", triggers.app, COORDINATION, "The standing preconditions that wake agents."),
     ("activations", activations.app, COORDINATION, "The work that triggers fired."),
     ("agents", agents.app, COORDINATION, "Who may act on a board."),

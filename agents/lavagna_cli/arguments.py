@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from lavagna import Kind
 from lavagna_cli import completion
+from lavagna_cli.choices import one_of
 from lavagna_cli.durations import duration
 from lavagna_cli.exits import ExitCode
 
@@ -53,6 +55,54 @@ OverwriteFile = Annotated[
 Tags = Annotated[
     list[str] | None,
     typer.Option("--tag", help="A label; may be given again.", metavar="TAG"),
+]
+
+KindChoice = Annotated[
+    Kind, one_of(Kind, "--kind", explained="Entries of this kind; notes if left out.")
+]
+
+ProposalKey = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROPOSAL",
+        help="The proposal's key, such as design/000000000007-000.",
+        autocompletion=completion.open_proposals,
+    ),
+]
+
+StoredValue = Annotated[
+    str,
+    typer.Argument(
+        metavar="VALUE",
+        help="The value; - reads standard input, @FILE a file, @@TEXT a text that begins with @.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Store it as JSON.")]
+AsText = Annotated[bool, typer.Option("--text", help="Store it as text.")]
+AsData = Annotated[bool, typer.Option("--data", help="Store it as bytes.")]
+
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        "--confidence", help="How sure you are, from 0 to 1.", metavar="SHARE", min=0, max=1
+    ),
+]
+
+SourceNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source", help="Where the value comes from; may be given again.", metavar="SOURCE"
+    ),
+]
+
+Patience = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--timeout",
+        help="Give up after this long, with exit code 9.",
+        metavar="DURATION",
+        parser=duration,
+    ),
 ]
 
 Ttl = Annotated[

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from lavagna import Commit, Entry, Occasion, State
-from lavagna_cli import moments, values
+from lavagna import Commit, Entry, Kind, Occasion, State
+from lavagna_cli import contents, moments, values
 from lavagna_cli.screen import CHANGE_STYLES
 
 _VALUE_LENGTH_MAX = 100
@@ -37,15 +37,22 @@ def state_lines(state: State) -> Iterator[Text]:
 
 def _line(entry: Entry, change_style: str) -> Text:
     author = values.printable(entry.author) or "server"
+    ground = contents.ground(entry)
     return Text.assemble(
         _revision(entry.revision),
         (moments.clock_time(entry.committed_at), "dim"),
         (f"  {author:<12}", _author_style(author)),
         (f" {values.printable(entry.key)}", "bold"),
-        (f" {entry.change}", change_style),
+        (f" {_kind(entry)}{entry.change}", change_style),
         (f" v{entry.version}", "dim"),
-        f"  {values.shortened(values.shown(entry), _VALUE_LENGTH_MAX)}".rstrip(),
+        f"  {values.shortened(contents.said(entry), _VALUE_LENGTH_MAX)}".rstrip(),
+        (f"  {ground}" if ground else "", "dim"),
     )
+
+
+def _kind(entry: Entry) -> str:
+    """The kind where the key and the change do not say it."""
+    return f"{entry.kind} " if entry.kind in {Kind.BALLOT, Kind.CLAIM} else ""
 
 
 def _revision(revision: int) -> tuple[str, str]:

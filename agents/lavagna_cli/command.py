@@ -14,6 +14,7 @@ from lavagna_cli.options import Options
 from lavagna_cli.screen import Screen
 
 ENTRIES = "Entries"
+CONSENSUS = "Consensus"
 COORDINATION = "Coordination"
 SERVER = "Server"
 """The panels of `lavagna --help`."""

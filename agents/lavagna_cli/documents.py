@@ -1,8 +1,9 @@
 """What the board's things look like as JSON; programs rely on these names.
 
-Times are RFC 3339 in UTC, lengths of time are seconds, and a field that does not apply is null.
+Times are RFC 3339 in UTC, lengths of time are seconds, bytes are in base64, and a field that does not apply is null.
 """
 
+import base64
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -35,6 +36,7 @@ def entry(entry: Entry) -> dict[str, Document]:
         "sources": list(entry.sources),
         "expires_at": time(entry.expires_at),
         "cause": of(entry.cause),
+        "basis": of(entry.basis) if entry.basis else None,
     }
 
 
@@ -47,10 +49,16 @@ def of(thing: Any) -> Document:
             return time(thing)
         case None | bool() | int() | float() | str():
             return thing
+        case bytes():
+            return base64.b64encode(thing).decode()
         case Mapping():
             members = cast("Mapping[str, Any]", thing)
             return {name: of(each) for name, each in members.items()}
-        case _ if is_dataclass(thing):
-            return {field.name: of(getattr(thing, field.name)) for field in fields(thing)}
         case _:
-            return [of(each) for each in thing]
+            return _parts(thing)
+
+
+def _parts(thing: Any) -> Document:
+    if is_dataclass(thing):
+        return {field.name: of(getattr(thing, field.name)) for field in fields(thing)}
+    return [of(each) for each in thing]

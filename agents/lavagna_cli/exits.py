@@ -17,6 +17,10 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 8
     TIMED_OUT = 9
     UNHEALTHY = 10
+    REJECTED = 11
+    UNDECIDED = 12
+    SUPERSEDED = 13
+    WITHDRAWN = 14
     INTERRUPTED = 130
 
     @property
@@ -35,8 +39,12 @@ MEANINGS = {
     ExitCode.INVALID: "the server or a file's reader refuses the input",
     ExitCode.EXHAUSTED: "a limit or quota is reached",
     ExitCode.UNAVAILABLE: "no server, or something needed is not installed",
-    ExitCode.TIMED_OUT: "`wait` saw its timeout pass",
+    ExitCode.TIMED_OUT: "`wait` or `proposals wait` saw its timeout pass",
     ExitCode.UNHEALTHY: "`doctor` found what is not repaired, or `serve` damaged data",
+    ExitCode.REJECTED: "`proposals wait` saw the proposal rejected",
+    ExitCode.UNDECIDED: "it ended undecided: a tie, or the deadline came first",
+    ExitCode.SUPERSEDED: "it was superseded: what it would change has changed",
+    ExitCode.WITHDRAWN: "it was withdrawn by its author",
     ExitCode.INTERRUPTED: "stopped by the user",
 }
 

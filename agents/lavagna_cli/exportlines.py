@@ -91,6 +91,7 @@ def _entry(entry: Entry) -> Mapping[str, Document]:
         "confidence": entry.confidence,
         "sources": list(entry.sources),
         "expires_at": documents.time(entry.expires_at),
+        "basis": documents.of(entry.basis) if entry.basis else None,
     }
 
 

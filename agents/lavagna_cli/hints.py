@@ -10,6 +10,12 @@ _BY_REASON = {
     "FILTER_MISMATCH": "Resume with the patterns that the token was given for.",
     "ROLE_REQUIRED": "See what you may do with `lavagna agents whoami`.",
     "NOT_A_WRITER": "See who may write with `lavagna regions list`.",
+    "NOT_VOTED": "That is `lavagna put`; see the rules with `lavagna regions list`.",
+    "NOT_MERGED": "See where claims are merged with `lavagna regions list`.",
+    "QUORUM_IMPOSSIBLE": "See who votes there with `lavagna regions get`.",
+    "NOT_A_VOTER": "See who may vote with `lavagna proposals get`.",
+    "CONTENT_MISMATCH": "See what is voted on with `lavagna proposals get`, then decide.",
+    "POLL_CLOSED": "See who decided with `lavagna explain`.",
     "UNAVAILABLE": "Name another server with --target or LAVAGNA_TARGET.",
 }
 

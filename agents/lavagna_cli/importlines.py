@@ -26,6 +26,8 @@ class Line:
     is_state: bool
     entries: tuple[Entry, ...]
     size_bytes: int
+    left_out: int = 0
+    """Entries of kinds that only a server makes, such as ballots; no import can write them."""
 
 
 def read_header(line: bytes) -> Header:
@@ -57,7 +59,10 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
                 number += 1
                 _check_nothing_follows(lines)
                 return
-            yield Line(number, name == "state", _entries(name, content), len(line))
+            entries = _entries(name, content)
+            notes = tuple(entry for entry in entries if entry.kind is Kind.NOTE)
+            left_out = len(entries) - len(notes)
+            yield Line(number, name == "state", notes, len(line), left_out)
         except Wrong as wrong:
             raise BadInput(f"Line {number}: {wrong}.", hint="Export again, or mend it.") from None
     raise BadInput(

@@ -41,6 +41,8 @@ class Column:
     """For keys and names that the next command needs: folded when all else is cut, never cut."""
     wraps: bool = False
     """For text to read in full: folded as well, between words."""
+    stays: bool = False
+    """For what means something else when it is cut, such as a bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Layout:
     def _parts(self, cell: str | Text, column: Column, width: int) -> list[str]:
         """The cell from above to below; a single part unless it is folded."""
         text = _plain(cell, column)
-        if not self.console.is_terminal or cell_len(text) <= width or column.right:
+        if not self.console.is_terminal or cell_len(text) <= width or column.right or column.stays:
             return [text]
         if column.wraps:
             return [part.plain for part in Text(text).wrap(self.console, width, overflow="fold")]
@@ -124,8 +126,8 @@ def _fit(columns: Sequence[Column], widths: list[int], room: int) -> None:
     """Makes the widths fit the room: values give way first, then other text, keys last."""
     filling = [at for at, column in enumerate(columns) if column.fills]
     whole = [at for at, column in enumerate(columns) if column.folds or column.wraps]
-    numbers = [at for at, column in enumerate(columns) if column.right]
-    others = [at for at in range(len(columns)) if at not in {*filling, *whole, *numbers}]
+    fixed = [at for at, column in enumerate(columns) if column.right or column.stays]
+    others = [at for at in range(len(columns)) if at not in {*filling, *whole, *fixed}]
     for group, least in (
         (filling, _FILLING_WIDTH_MIN),
         (others, _CUT_WIDTH_MIN),

@@ -24,6 +24,11 @@ def shown(at: datetime | None) -> str:
     return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def to_the_minute(at: datetime | None) -> str:
+    """The moment in the reader's zone, to the minute; empty for none."""
+    return shown(at)[:-3]
+
+
 def clock_time(at: datetime) -> str:
     """The time of day in the reader's zone, to the second."""
     return at.astimezone().strftime("%H:%M:%S")

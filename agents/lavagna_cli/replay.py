@@ -57,7 +57,7 @@ def batches(lines: Iterable[Line]) -> Iterator[Batch]:
         if gathered and (full or not line.is_state):
             yield Batch(gathered)
             gathered = []
-        if line.is_state:
+        if line.is_state and line.entries:
             gathered.append(line)
         elif line.entries:
             yield Batch([line])

@@ -21,6 +21,8 @@ CHANGE_STYLES = {
     ChangeType.UPDATED: "yellow",
     ChangeType.DELETED: "red",
     ChangeType.EXPIRED: "red",
+    ChangeType.PROPOSED: "cyan",
+    ChangeType.DECIDED: "magenta",
     ChangeType.UNKNOWN: "",
 }
 """The colour of each type of change, the same in every command."""
@@ -73,11 +75,27 @@ class Screen:
         elif self.format is Format.TEXT:
             self.bare(rows.rows)
         elif rows.rows:
-            layout = Layout.of(rows.columns, self.out).suiting(rows.rows)
-            self.lines(layout.header())
-            self.lines(line for row in rows.rows for line in layout.lines(row))
+            self.table(rows)
         else:
             self.remark(rows.nothing)
+
+    def table(self, rows: Rows) -> None:
+        """Prints a table, which may be one of several parts of an answer."""
+        layout = Layout.of(rows.columns, self.out).suiting(rows.rows)
+        self.lines(layout.header())
+        self.lines(line for row in rows.rows for line in layout.lines(row))
+
+    def paragraph(self, text: str | Text, *, indent: int = 0) -> None:
+        """Prints a text to read in full; a terminal gets it wrapped between words."""
+        margin, body = Column(""), Column("", wraps=True)
+        if indent:
+            self.table(Rows([margin, body], [(" " * (indent - 1), text)]))
+        else:
+            self.table(Rows([body], [(text,)]))
+
+    def gap(self) -> None:
+        """Prints an empty line, between the parts of an answer."""
+        self.line(Text())
 
     def properties(self, document: Document, properties: Mapping[str, str | Text]) -> None:
         """Prints one thing: as the document when JSON was asked for, else a line per property."""

@@ -31,6 +31,8 @@ class Survey:
     """The line with the last version of each key."""
     displaced: int = 0
     """How many versions lose their last source to the origin."""
+    left_out: int = 0
+    """How many versions are of kinds that only a server makes."""
 
 
 @contextmanager
@@ -72,6 +74,7 @@ def surveyed(source: BinaryIO, report: Report) -> Survey:
     for line in read_lines(reading):
         survey.lines += 1
         survey.last_lines.update((entry.key, line.number) for entry in line.entries)
+        survey.left_out += line.left_out
         survey.displaced += sum(displaces_a_source(entry) for entry in line.entries)
         report(line.number)
     survey.digest = digest.hexdigest()

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lavagna import ChangeType, Limits, Mode, Schedule, Source
+from lavagna import ChangeType, Kind, Limits, Mode, Schedule, Source
 from lavagna_cli.choices import one_of
 from lavagna_cli.durations import duration
 from lavagna_cli.moments import moment
@@ -53,6 +53,15 @@ Changes = Annotated[
     list[ChangeType] | None,
     one_of(ChangeType, "--change", explained="Only this type of change; may be given again."),
 ]
+Kinds = Annotated[
+    list[Kind] | None,
+    one_of(
+        Kind,
+        "--kind",
+        explained="Only entries of this kind, else notes, or proposals and claims where"
+        " --change says proposed or decided; may be given again.",
+    ),
+]
 LimitPairs = Annotated[
     list[str] | None,
     typer.Option(
@@ -63,6 +72,7 @@ LimitPairs = Annotated[
     ),
 ]
 
+_NEVER_OF_NOTES = frozenset({ChangeType.PROPOSED, ChangeType.DECIDED})
 _DURATIONS = {
     "lease": "lease_seconds",
     "backoff": "backoff_seconds",
@@ -99,9 +109,26 @@ def timing(
     return mode or Mode.EDGE, None
 
 
-def sources(patterns: list[str] | None, changes: list[ChangeType] | None) -> list[Source]:
-    """What a trigger is about: each pattern with those types of change."""
-    return [Source(pattern, changes=changes or ()) for pattern in patterns or ()]
+def sources(
+    patterns: list[str] | None, changes: list[ChangeType] | None, kinds: list[Kind] | None
+) -> list[Source]:
+    """What a trigger is about: each pattern with those types of change, of entries of those kinds.
+
+    Raises:
+        typer.BadParameter: The changes are of several kinds, and no kind is said.
+    """
+    chosen = kinds or _kinds_of(changes or [])
+    return [Source(pattern, chosen, changes or ()) for pattern in patterns or ()]
+
+
+def _kinds_of(changes: list[ChangeType]) -> list[Kind]:
+    """The kinds that are meant where none is said: notes, or all that can be proposed or decided."""
+    never_of_notes = _NEVER_OF_NOTES.intersection(changes)
+    if not never_of_notes:
+        return [Kind.NOTE]
+    if not _NEVER_OF_NOTES.issuperset(changes):
+        raise typer.BadParameter("Say --kind as well: a note is never proposed or decided.")
+    return []
 
 
 def limits(pairs: list[str] | None) -> Limits:

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import NoReturn
@@ -11,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from lavagna import Entry
-from lavagna.values import JsonText
+from lavagna.values import JsonText, Value
 from lavagna_cli.jsontext import Document
 
 _JOINERS = "\u200c\u200d"
@@ -36,6 +37,19 @@ def read(argument: str, form: Form | None = None) -> str | bytes | JsonText:
         typer.BadParameter: The file cannot be read, or the content does not have the form.
     """
     return in_form(_content(argument), form)
+
+
+def form_said(*, as_json: bool, as_text: bool, as_data: bool) -> Form | None:
+    """The form that the options --json, --text and --data ask for; None for the first that fits.
+
+    Raises:
+        typer.BadParameter: There is more than one of them.
+    """
+    said = ((Form.JSON, as_json), (Form.TEXT, as_text), (Form.DATA, as_data))
+    asked = [form for form, is_asked in said if is_asked]
+    if len(asked) > 1:
+        raise typer.BadParameter("Pass only one of --json, --text and --data.")
+    return asked[0] if asked else None
 
 
 def in_form(content: bytes, form: Form | None) -> str | bytes | JsonText:
@@ -63,9 +77,15 @@ def in_form(content: bytes, form: Form | None) -> str | bytes | JsonText:
     return JsonText(text)
 
 
-def begins_like_json(text: str) -> bool:
-    """Whether somebody who wrote this may have meant JSON that is more than a number or a word."""
-    return text.lstrip().startswith(("{", "[", '"'))
+def warn_of_text(
+    remark: Callable[[str], None], content: str | bytes | JsonText, form: Form | None
+) -> None:
+    """Tells whoever may have meant JSON, more than a number or a word, that it is kept as text."""
+    if form is None and isinstance(content, str) and content.lstrip().startswith(("{", "[", '"')):
+        remark(
+            "It begins like JSON but does not parse, so it is kept as text."
+            " Pass --text if it is meant so, or --json to have such a value refused."
+        )
 
 
 def _no_such_number(name: str) -> NoReturn:
@@ -132,6 +152,17 @@ def shown(entry: Entry) -> str:
     if form_of(entry) is Form.DATA:
         return f"<{len(stored(entry)):,} bytes>"
     return printable(stored(entry).decode())
+
+
+def shown_value(value: Value) -> str:
+    """The same for a value whose entry is not at hand, as it would be spelt in JSON or text."""
+    match value:
+        case bytes():
+            return f"<{len(value):,} bytes>"
+        case str():
+            return printable(value)
+        case _:
+            return printable(json.dumps(value, ensure_ascii=False))
 
 
 def printable(text: str, *, keep: str = "") -> str:

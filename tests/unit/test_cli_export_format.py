@@ -85,6 +85,17 @@ def test_an_entry_comes_back_as_it_was(entry: Entry) -> None:
     assert (state.number, committed.number) == (2, 3)
 
 
+def test_what_only_a_server_makes_is_exported_with_its_grounds_and_left_out_of_an_import() -> None:
+    claim = written("plan/goal/@ada", kind=Kind.CLAIM, basis={"claim": {"base_version": 0}})
+    exported_claim = exportlines.commit_line(commit(claim, written()))
+    [state, committed] = read(exported(exportlines.state_line(claim), exported_claim))
+
+    assert json.loads(exported_claim)["commit"]["entries"][0]["basis"] == claim.basis
+    assert (state.entries, state.left_out) == ((), 1)
+    assert (committed.entries, committed.left_out) == ((written(),), 1)
+    assert [batch.lines for batch in batches([state, committed])] == [[committed]]
+
+
 def test_a_line_of_an_export_is_one_line() -> None:
     for entry in VALUES:
         assert exportlines.commit_line(commit(entry)).count(b"\n") == 1

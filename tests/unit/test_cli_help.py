@@ -16,10 +16,12 @@ from lavagna_cli.running import run
 
 EXPECTED = """
     serve demo put get ls history diff revert rm watch wait try
+    propose vote withdraw claim claims resolve explain
     doctor backup restore export import
+    proposals list|get|wait
     triggers list|get|set|suspend|resume|delete
     activations list|get|hold|release|cancel|replay
-    agents list|register|rotate|revoke|whoami
+    agents list|register|rotate|revoke|standing|whoami
     regions list|get|set|delete
     boards list|create|delete|compact
 """
@@ -74,7 +76,9 @@ def test_every_example_is_a_command_line_that_parses(name: str) -> None:
     words = ["lavagna", *name.split()]
     for example in examples(COMMANDS[name]):
         whole = shlex.split(example)
-        own = list(takewhile(lambda word: word not in "|>", whole[whole.index("lavagna") :]))
+        own = list(
+            takewhile(lambda word: word not in {"|", ">", "&&"}, whole[whole.index("lavagna") :])
+        )
 
         assert own[: len(words)] == words
         assert COMMANDS[name].make_context(name, own[len(words) :])
@@ -93,7 +97,7 @@ def test_the_general_help_names_every_command_and_every_exit_code(
 
 
 def test_no_two_exit_codes_are_the_same() -> None:
-    assert len({int(code) for code in ExitCode}) == len(MEANINGS) == 12
+    assert len({int(code) for code in ExitCode}) == len(MEANINGS) == 16
 
 
 def test_no_arguments_give_help_and_the_usage_code(capfd: pytest.CaptureFixture[str]) -> None:

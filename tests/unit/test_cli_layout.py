@@ -102,3 +102,12 @@ def test_text_to_read_is_folded_between_words_and_keeps_its_colour() -> None:
         [("what ", "bold"), ("one two three", "red")],
         [("     ", "bold"), ("four five six", "red")],
     ]
+
+
+def test_what_stays_is_never_cut_where_others_are() -> None:
+    columns = (Column("GROUP"), Column("", stays=True))
+    row = ("small-models-of-one-maker", "█" * 10)
+    layout = Layout.of(columns, terminal(20)).suiting([row])
+    [line] = layout.lines(row)
+
+    assert "".join(text for text, _ in line) == "small-mo… " + "█" * 10

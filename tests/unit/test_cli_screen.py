@@ -119,6 +119,37 @@ def test_a_change_is_one_line_with_all_that_matters() -> None:
     assert "server" in second.plain.split()
 
 
+def test_votes_claims_and_decisions_are_lines_of_their_own() -> None:
+    voted = {"choice": "reject", "reason": "no rollback", "content_hash": "e2", "base_version": 0}
+    poll = {"outcome": "rejected", "reason": "vetoed by cyd"}
+    merge = {"claims": ["ada", "bob"], "rule": "select@1", "dissent": ["bob"], "open": False}
+    lines = commit_lines(
+        commit(
+            written(key="d/7", kind=Kind.PROPOSAL, change=ChangeType.PROPOSED, value="a log"),
+            written(key="d/7/@cyd", kind=Kind.BALLOT, value=voted, confidence=0.9),
+            written(
+                key="d/7",
+                kind=Kind.PROPOSAL,
+                change=ChangeType.DECIDED,
+                value=None,
+                basis={"poll": poll},
+            ),
+            written(key="e/@ada", kind=Kind.CLAIM, value="8", confidence=0.5),
+            written(key="e", value="8", basis={"merge": merge}),
+            written(key="d", basis={"decision": {"proposal": "d/7", "ballot": "d/7/@bob@1"}}),
+        )
+    )
+
+    assert [line.plain.split("ada          ")[1] for line in lines] == [
+        "d/7 proposed v1  a log",
+        "d/7/@cyd ballot created v1  reject (0.9): no rollback",
+        "d/7 decided v1  rejected: vetoed by cyd",
+        "e/@ada claim created v1  8 (0.5)",
+        "e created v1  8  merged of 2 claims by select@1, against bob",
+        "d created v1  hello  accepted as d/7",
+    ]
+
+
 def test_a_long_value_is_cut_short_in_a_change_line() -> None:
     [line] = commit_lines(commit(written(value="x" * 10_000)))
 
@@ -156,6 +187,7 @@ def test_an_entrys_document_has_stable_names() -> None:
         "sources": ["b@1"],
         "expires_at": None,
         "cause": None,
+        "basis": None,
     }
 
 

@@ -1,11 +1,12 @@
 """agents: who may act on a board."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from lavagna import Member, Role
-from lavagna_cli import documents, moments, values
+from lavagna_cli import bars, contents, documents, moments, values
 from lavagna_cli.arguments import Yes, confirmed
 from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
@@ -98,6 +99,57 @@ async def revoke(invocation: Invocation, name: Name, *, yes: Yes = False) -> Non
         member = await board.agents.revoke(name)
     invocation.screen.done(
         documents.of(member), bare=member.id, remark=f"{member.id} has no access any more"
+    )
+
+
+@command(
+    app,
+    scope=Scope.BOARD,
+    example="""
+    lavagna agents standing programmer
+    lavagna agents standing programmer --trust 0.8 --group small-models
+    """,
+)
+async def standing(
+    invocation: Invocation,
+    name: Name,
+    *,
+    trust: Annotated[
+        float | None,
+        typer.Option(
+            help="How far its word is trusted, from 0 to 1.", metavar="SHARE", min=0, max=1
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Its voter group: agents of one, such as copies of one model, are no independent"
+            " witnesses; '' for its own.",
+            metavar="GROUP",
+        ),
+    ] = None,
+) -> None:
+    """Show how much an agent's word weighs, or say it with --trust and --group.
+
+    Open proposals keep the weights that they began with.
+    """
+    async with invocation.board() as board:
+        known = await board.agents.standing(name)
+        if trust is not None or group is not None:
+            wanted = replace(
+                known,
+                trust=known.trust if trust is None else trust,
+                group=known.group if group is None else group,
+            )
+            known = await board.agents.set_standing(wanted)
+    invocation.screen.properties(
+        documents.of(known),
+        {
+            "agent": known.agent,
+            "trust": f"{contents.share(known.trust)} {bars.bar(known.trust, 1.0)}".rstrip(),
+            "group": known.group or f"{known.agent} (its own)",
+            "version": str(known.version),
+        },
     )
 
 

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from lavagna import Difference, Entry
+from lavagna import Difference, Entry, Kind
 from lavagna.values import JsonText
-from lavagna_cli import documents, moments, values
-from lavagna_cli.arguments import Key, Pattern
+from lavagna_cli import contents, documents, moments, values
+from lavagna_cli.arguments import Key, KindChoice, Pattern
 from lavagna_cli.command import ENTRIES, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.jsontext import Document
@@ -21,7 +21,14 @@ app = typer.Typer()
 _LINE_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-@command(app, panel=ENTRIES, example="lavagna history plan/goal")
+@command(
+    app,
+    panel=ENTRIES,
+    example="""
+    lavagna history plan/goal
+    lavagna history effort/@ada --kind claim
+    """,
+)
 async def history(
     invocation: Invocation,
     key: Key,
@@ -29,10 +36,11 @@ async def history(
     limit: Annotated[
         int | None, typer.Option(help="At most this many versions.", metavar="COUNT", min=1)
     ] = None,
+    kind: KindChoice = Kind.NOTE,
 ) -> None:
     """List the versions of an entry, newest first, deletions included."""
     async with invocation.board() as board:
-        versions = first(board.history(key), limit)
+        versions = first(board.history(key, kind=kind), limit)
         await _VERSIONS.show(invocation.screen, versions, {"key": key})
 
 
@@ -43,8 +51,13 @@ def _version(entry: Entry) -> Cells:
         moments.shown(entry.committed_at),
         values.printable(entry.author),
         Text(entry.change, CHANGE_STYLES[entry.change]),
-        values.shown(entry),
+        _content(entry),
     )
+
+
+def _content(entry: Entry) -> str:
+    said, ground = contents.said(entry), contents.ground(entry)
+    return f"{said}  [{ground}]" if ground else said
 
 
 _VERSIONS = Listing(

@@ -45,7 +45,8 @@ async def import_(
 ) -> None:
     """Commit the history of an export again, with you as the author.
 
-    Who wrote a version first, when and at which revision stands among its sources. The file is
+    Who wrote a version first, when and at which revision stands among its sources. Proposals,
+    ballots and claims are left out; what they came to is imported as it was. The file is
     checked to its end before the first commit. After an interruption run the same command again: it
     goes on where it stopped.
     """
@@ -68,12 +69,18 @@ async def import_(
             f"{survey.displaced} versions had as many sources as fit;"
             " the last one gave way to where the version comes from."
         )
+    if survey.left_out:
+        screen.remark(
+            f"{survey.left_out} versions of proposals, ballots and claims were left out, which only a"
+            " server makes; what they came to is there."
+        )
     screen.done(
         {
             "board": board.name,
             "commits": tally.commits,
             "changes": tally.changes,
             "changes_there_already": tally.there_already,
+            "left_out": survey.left_out,
         },
         bare=str(tally.commits),
         remark=tally.told(board.name),

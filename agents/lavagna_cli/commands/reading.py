@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from lavagna import Entry
-from lavagna_cli import completion, documents, moments, values
-from lavagna_cli.arguments import At, Key, Tags
+from lavagna import Entry, Kind
+from lavagna_cli import completion, contents, documents, moments, values
+from lavagna_cli.arguments import At, Key, KindChoice, Tags
 from lavagna_cli.command import ENTRIES, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.layout import Cells, Column
@@ -27,13 +27,15 @@ app = typer.Typer()
     lavagna get report.pdf > report.pdf
     """,
 )
-async def get(invocation: Invocation, key: Key, *, at: At = None) -> None:
+async def get(
+    invocation: Invocation, key: Key, *, at: At = None, kind: KindChoice = Kind.NOTE
+) -> None:
     """Print the value of an entry, byte for byte.
 
     With -o table or -o json: with its version, author, time and labels.
     """
     async with invocation.board() as board:
-        entry = await board.get(key, at=at)
+        entry = await board.get(key, at=at, kind=kind)
     screen = invocation.screen
     if screen.format in {Format.TABLE, Format.JSON}:
         screen.properties(documents.entry(entry), _properties(entry))
@@ -55,6 +57,7 @@ def _print_value(screen: Screen, entry: Entry) -> None:
 def _properties(entry: Entry) -> dict[str, str]:
     return {
         "key": values.printable(entry.key),
+        "kind": "" if entry.kind is Kind.NOTE else entry.kind.value,
         "version": f"{entry.version}, {entry.change}",
         "revision": str(entry.revision),
         "author": values.printable(entry.author),
@@ -64,6 +67,7 @@ def _properties(entry: Entry) -> dict[str, str]:
         "sources": values.printable(", ".join(entry.sources)),
         "expires": moments.shown(entry.expires_at),
         "because of": _because_of(entry),
+        "rests on": contents.ground(entry),
         "value": values.shown(entry),
     }
 
@@ -82,6 +86,7 @@ def _because_of(entry: Entry) -> str:
     lavagna ls
     lavagna ls 'plan/*/status' --tag ready
     lavagna ls 'plan/**' --at 12 -o json
+    lavagna ls --kind claim
     """,
 )
 async def ls(
@@ -98,10 +103,11 @@ async def ls(
     tag: Tags = None,
     keys: Annotated[bool, typer.Option("--keys", help="Leave the values out.")] = False,
     at: At = None,
+    kind: KindChoice = Kind.NOTE,
 ) -> None:
     """List the entries that match a pattern, in key order, all of one revision."""
     async with invocation.board() as board:
-        found = board.entries(pattern, tags=tag or (), at=at, keys_only=keys)
+        found = board.entries(pattern, tags=tag or (), at=at, keys_only=keys, kind=kind)
         await _listing(keys_only=keys).show(invocation.screen, found)
 
 
@@ -125,7 +131,7 @@ def _listing(*, keys_only: bool) -> Listing[Entry]:
             values.printable(entry.author),
             moments.shown(entry.committed_at),
             values.printable(",".join(entry.tags)),
-            values.shown(entry),
+            contents.said(entry),
         )[:kept]
 
     return Listing("entries", columns[:kept], row, "No entry matches.", documents.entry)

@@ -8,13 +8,25 @@ import typer
 
 from lavagna import Policy, Region, Retention
 from lavagna.values import JsonText
-from lavagna_cli import documents, values
+from lavagna_cli import documents, regionwords, values
 from lavagna_cli.arguments import Yes, confirmed
 from lavagna_cli.choices import one_of
 from lavagna_cli.command import Scope, command
 from lavagna_cli.durations import duration, spelt
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.layout import Column
+from lavagna_cli.regionspecs import (
+    Approvals,
+    Deadline,
+    GroupCap,
+    GroupsMin,
+    MergeRules,
+    Reconcilers,
+    Share,
+    Terms,
+    Threshold,
+    VoterNames,
+)
 from lavagna_cli.screen import Rows, Screen
 from lavagna_cli.values import Form
 
@@ -39,7 +51,11 @@ Writers = Annotated[
 ]
 PolicyChoice = Annotated[
     Policy,
-    one_of(Policy, explained="Whether changing needs the version seen, or the last write wins."),
+    one_of(
+        Policy,
+        explained="What a write comes to: it needs the version seen (guarded), the last one wins,"
+        " the owner decides, the voters decide (quorum), claims are merged (weighted).",
+    ),
 ]
 Schema = Annotated[
     str, typer.Option(help="A JSON Schema for its values; @FILE reads a file.", metavar="JSON")
@@ -75,6 +91,7 @@ async def list_(invocation: Invocation) -> None:
     columns = [
         Column("PATH", "bold", folds=True),
         Column("POLICY"),
+        Column("HOW", wraps=True),
         Column("OWNER", "magenta"),
         Column("READERS"),
         Column("WRITERS"),
@@ -84,6 +101,7 @@ async def list_(invocation: Invocation) -> None:
         (
             values.printable(each.path),
             each.policy.value,
+            regionwords.shortly(each),
             each.owner,
             ",".join(each.readers) or "everyone",
             ",".join(each.writers) or "everyone",
@@ -109,6 +127,8 @@ async def get(invocation: Invocation, path: RegionPath) -> None:
     example="""
     lavagna regions set plan --owner cto --writer cto --writer team:leads
     lavagna regions set status --policy latest --schema @status.schema.json --keep-versions 100
+    lavagna regions set design --policy quorum --voter ada --voter bob:2 --voter cto:1:veto --share 0.6
+    lavagna regions set effort --policy weighted --owner ceo --merge number=mean --merge field:days=median
     """,
 )
 async def set_(
@@ -122,9 +142,21 @@ async def set_(
     schema: Schema = "",
     keep_for: KeepFor = None,
     keep_versions: KeepVersions = 0,
+    voter: VoterNames = None,
+    approvals: Approvals = None,
+    share: Share = None,
+    deadline: Deadline = None,
+    groups_min: GroupsMin = None,
+    group_cap: GroupCap = None,
+    merge: MergeRules = None,
+    threshold: Threshold = None,
+    reconciler: Reconcilers = None,
     expect: RegionVersion = 0,
 ) -> None:
     """Create a region, or replace all rules of one."""
+    terms = Terms(
+        voter, approvals, share, deadline, groups_min, group_cap, merge, threshold, reconciler
+    )
     region = Region(
         path=path,
         owner=owner,
@@ -133,6 +165,8 @@ async def set_(
         policy=policy,
         schema=_schema(schema),
         retention=_retention(keep_for, keep_versions),
+        electorate=terms.electorate(policy),
+        merging=terms.merging(policy),
         version=expect,
     )
     async with invocation.board() as board:
@@ -158,6 +192,7 @@ def _show(screen: Screen, region: Region) -> None:
             "version": str(region.version),
             "policy": region.policy.value,
             "owner": region.owner,
+            **regionwords.properties(region),
             "readers": ", ".join(region.readers) or "everyone",
             "writers": ", ".join(region.writers) or "everyone",
             "keep for": "" if age is None else spelt(timedelta(seconds=age)),

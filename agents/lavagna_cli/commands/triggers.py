@@ -16,6 +16,7 @@ from lavagna_cli.triggerspecs import (
     Changes,
     Cron,
     DueAt,
+    Kinds,
     LimitPairs,
     ModeChoice,
     On,
@@ -50,6 +51,7 @@ async def get(invocation: Invocation, trigger_id: Id) -> None:
     name="set",
     example="""
     lavagna triggers set programmer.build --on 'tasks/{task}' --when "entry.value.status == 'ready'"
+    lavagna triggers set reviewer.vote --on 'design/**' --change proposed --mode every
     lavagna triggers set reviewer.nightly --cron '0 2 * * *' --time-zone Europe/Rome --limit lease=5m
     """,
 )
@@ -62,6 +64,7 @@ async def set_(
     rating: Rating = "",
     reads: Reads = None,
     change: Changes = None,
+    kind: Kinds = None,
     mode: ModeChoice = None,
     cron: Cron = "",
     due_at: DueAt = None,
@@ -89,7 +92,7 @@ async def set_(
     chosen_mode, schedule = triggerspecs.timing(mode, cron=cron, due_at=due_at, zone=time_zone)
     trigger = Trigger(
         id=trigger_id,
-        on=triggerspecs.sources(on, change),
+        on=triggerspecs.sources(on, change, kind),
         reads=reads or (),
         when=when,
         rating=rating,
@@ -163,6 +166,14 @@ def _on(trigger: Trigger) -> str:
     return values.printable(" ".join(patterns)) or _times(trigger)
 
 
+def _narrowed(trigger: Trigger) -> dict[str, str]:
+    """Which kinds and changes alone wake it, where not all of its patterns' do."""
+    sources = [each for each in trigger.on if isinstance(each, Source)]
+    kinds = dict.fromkeys(kind.value for each in sources for kind in each.kinds)
+    changes = dict.fromkeys(change.value for each in sources for change in each.changes)
+    return {"kinds": " ".join(kinds), "changes": " ".join(changes)}
+
+
 def _times(trigger: Trigger) -> str:
     schedule = trigger.schedule
     if schedule is None:
@@ -185,6 +196,7 @@ def _show(screen: Screen, trigger: Trigger) -> None:
             "mode": trigger.mode.value,
             "suspended": "yes" if trigger.suspended else "",
             "on": _on(trigger) if trigger.mode is not Mode.DUE else "",
+            **_narrowed(trigger),
             "reads": values.printable(" ".join(trigger.reads)),
             "when": values.printable(trigger.when),
             "rating": values.printable(trigger.rating),

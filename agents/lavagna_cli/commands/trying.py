@@ -12,7 +12,7 @@ from lavagna_cli.command import COORDINATION, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.layout import Column
 from lavagna_cli.screen import Rows
-from lavagna_cli.triggerspecs import Changes, On, Rating, Reads, When
+from lavagna_cli.triggerspecs import Changes, Kinds, On, Rating, Reads, When
 
 app = typer.Typer()
 
@@ -40,6 +40,7 @@ async def try_(
     rating: Rating = "",
     reads: Reads = None,
     change: Changes = None,
+    kind: Kinds = None,
     key: Annotated[str, typer.Option(help="Look at this key alone.", metavar="KEY")] = "",
     at: At = None,
 ) -> None:
@@ -48,7 +49,7 @@ async def try_(
         raise typer.BadParameter("Name a trigger that is set, or say one with --on and --when.")
     subject = trigger_id or Trigger(
         id="try",
-        on=triggerspecs.sources(on, change),
+        on=triggerspecs.sources(on, change, kind),
         reads=reads or (),
         when=when,
         rating=rating,

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from lavagna import Commit, State, Watch
+from lavagna import Commit, Kind, State, Target, Watch
 from lavagna_cli import completion, documents, values
+from lavagna_cli.arguments import KindChoice, Patience
 from lavagna_cli.changelines import commit_lines, state_lines
+from lavagna_cli.choices import one_of
 from lavagna_cli.command import ENTRIES, command
-from lavagna_cli.durations import duration, spelt
+from lavagna_cli.durations import spelt
 from lavagna_cli.failures import TimedOut
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.jsontext import Document
@@ -26,6 +28,7 @@ app = typer.Typer()
     lavagna watch
     lavagna watch 'plan/**' 'tasks/*/status' --state
     lavagna watch --since 40 --count 1 -o json
+    lavagna watch --kind proposal --kind ballot
     """,
 )
 async def watch(
@@ -50,6 +53,10 @@ async def watch(
         int | None,
         typer.Option(help="Begin after this revision; 0: all there is.", metavar="REVISION", min=0),
     ] = None,
+    kind: Annotated[
+        list[Kind] | None,
+        one_of(Kind, explained="Only entries of this kind; may be given again."),
+    ] = None,
     state: Annotated[
         bool, typer.Option("--state", help="Begin with the entries that there are.")
     ] = False,
@@ -58,6 +65,8 @@ async def watch(
     ] = None,
 ) -> None:
     """Print changes as they are committed, a line each, until Ctrl-C.
+
+    Proposals, ballots, claims and what they come to are changes too; --kind narrows it.
 
     Nothing is missed while the server restarts. With -o json there is an object per commit, with the
     token that resumes after it.
@@ -68,7 +77,8 @@ async def watch(
         # A watch tries for ever; asking once first tells a wrong target or token at once.
         welcome = await board.agents.hello()
         invocation.screen.remark(f"Watching {board.name} as {welcome.member.id}. Ctrl-C ends.")
-        watching = board.watch(*(patterns or ()), token=resume, after=since, initial_state=state)
+        targets = [Target(each, kinds=kind or ()) for each in patterns or [""]]
+        watching = board.watch(*targets, token=resume, after=since, initial_state=state)
         async with watching:
             try:
                 await _follow(invocation.screen, watching, count)
@@ -139,15 +149,8 @@ async def wait(
             metavar="PATTERN",
         ),
     ] = None,
-    patience: Annotated[
-        timedelta | None,
-        typer.Option(
-            "--timeout",
-            help="Give up after this long, with exit code 9.",
-            metavar="DURATION",
-            parser=duration,
-        ),
-    ] = None,
+    kind: KindChoice = Kind.NOTE,
+    patience: Patience = None,
 ) -> None:
     """Wait until a condition holds for an entry, then print its key.
 
@@ -155,10 +158,11 @@ async def wait(
     """
     async with invocation.board() as board:
         try:
-            met = await board.wait(condition, on=on, reads=reads or (), timeout=patience)
+            met = await board.wait(condition, on=on, reads=reads or (), timeout=patience, kind=kind)
         except TimeoutError:
+            of_kind = "" if kind is Kind.NOTE else f" --kind {kind}"
             raise TimedOut(
                 f"The condition did not hold within {spelt(patience or timedelta())}.",
-                hint=f"See why: lavagna try --on {quote(on)} --when {quote(condition)}",
+                hint=f"See why: lavagna try --on {quote(on)} --when {quote(condition)}{of_kind}",
             ) from None
     invocation.screen.done(documents.of(met), bare=met.key, remark=values.printable(met.key))

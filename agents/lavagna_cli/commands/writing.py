@@ -1,16 +1,28 @@
 """put, rm, revert: the commands that change entries."""
 
+from shlex import quote
 from typing import Annotated
 
 import typer
 
-from lavagna import Written
+from lavagna import ChangeType, Kind, Written
 from lavagna_cli import documents, values
-from lavagna_cli.arguments import Expect, Key, Overwrite, Tags, Ttl
+from lavagna_cli.arguments import (
+    AsData,
+    AsJson,
+    AsText,
+    Confidence,
+    Expect,
+    Key,
+    Overwrite,
+    SourceNames,
+    StoredValue,
+    Tags,
+    Ttl,
+)
 from lavagna_cli.command import ENTRIES, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.screen import Screen
-from lavagna_cli.values import Form
 
 app = typer.Typer()
 
@@ -28,37 +40,27 @@ app = typer.Typer()
 async def put(
     invocation: Invocation,
     key: Key,
-    value: Annotated[
-        str,
-        typer.Argument(
-            metavar="VALUE",
-            help="The value; - reads standard input, @FILE a file, @@TEXT a text that begins with @.",
-        ),
-    ],
+    value: StoredValue,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Store it as JSON.")] = False,
-    as_text: Annotated[bool, typer.Option("--text", help="Store it as text.")] = False,
-    as_data: Annotated[bool, typer.Option("--data", help="Store it as bytes.")] = False,
+    as_json: AsJson = False,
+    as_text: AsText = False,
+    as_data: AsData = False,
     expect: Expect = None,
     overwrite: Overwrite = False,
     tag: Tags = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option(help="How sure you are, from 0 to 1.", metavar="SHARE", min=0, max=1),
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option(help="Where the value comes from; may be given again.", metavar="SOURCE"),
-    ] = None,
+    confidence: Confidence = None,
+    source: SourceNames = None,
     ttl: Ttl = None,
 ) -> None:
     """Store a value under a key.
 
     Without --json, --text or --data it is JSON if it parses as JSON, else text (with a warning where
-    it begins like JSON), else (when it is not UTF-8) bytes; it is kept byte for byte. To replace an entry, say which version you saw with
-    --expect, or --overwrite.
+    it begins like JSON), else (when it is not UTF-8) bytes; it is kept byte for byte. To replace an
+    entry, say which version you saw with --expect, or --overwrite.
+
+    In a region where others have a say it becomes a proposal or a claim, and the answer names that.
     """
-    form = _form(as_json=as_json, as_text=as_text, as_data=as_data)
+    form = values.form_said(as_json=as_json, as_text=as_text, as_data=as_data)
     content = values.read(value, form)
     async with invocation.board() as board:
         written = await board.put(
@@ -72,11 +74,7 @@ async def put(
             ttl=ttl,
         )
     _show(invocation.screen, written)
-    if form is None and isinstance(content, str) and values.begins_like_json(content):
-        invocation.screen.remark(
-            "It begins like JSON but does not parse, so it is kept as text."
-            " Pass --text if it is meant so, or --json to have such a value refused."
-        )
+    values.warn_of_text(invocation.screen.remark, content, form)
 
 
 @command(
@@ -116,22 +114,38 @@ async def revert(
     _show(invocation.screen, written)
 
 
-def _form(*, as_json: bool, as_text: bool, as_data: bool) -> Form | None:
-    asked = [
-        form
-        for form, said in ((Form.JSON, as_json), (Form.TEXT, as_text), (Form.DATA, as_data))
-        if said
-    ]
-    if len(asked) > 1:
-        raise typer.BadParameter("Pass only one of --json, --text and --data.")
-    return asked[0] if asked else None
-
-
 def _show(screen: Screen, written: Written) -> None:
-    """What a write came to; bare text is the new version, for the next --expect."""
+    """What a write came to; bare text is the new version, for the next --expect.
+
+    Where others have a say it is the key of what the write became, for the next command.
+    """
+    key = values.printable(written.key)
+    is_note = written.kind is Kind.NOTE
     screen.done(
         documents.of(written),
-        bare=str(written.version),
-        remark=f"{values.printable(written.key)} is at version {written.version}, "
-        f"{written.change}, at revision {written.revision}",
+        bare=str(written.version) if is_note else key,
+        remark=f"{_became(written, key)}, at revision {written.revision}",
     )
+    if written.kind is Kind.PROPOSAL and written.exists:
+        screen.remark(f"See how it stands: lavagna proposals get {quote(written.key)}")
+    elif written.kind is Kind.CLAIM:
+        screen.remark(f"See what it came to: lavagna explain {quote(_claimed(written.key))}")
+
+
+def _became(written: Written, key: str) -> str:
+    match written.kind, written.change:
+        case Kind.PROPOSAL, ChangeType.DECIDED:
+            return f"Proposed as {key} and decided at once"
+        case Kind.PROPOSAL, _:
+            return f"Proposed as {key}, which waits for votes"
+        case Kind.CLAIM, ChangeType.DELETED:
+            return f"Withdrew your claim {key}"
+        case Kind.CLAIM, _:
+            return f"Claimed as {key}, version {written.version}"
+        case _:
+            return f"{key} is at version {written.version}, {written.change}"
+
+
+def _claimed(claim_key: str) -> str:
+    """What a claim is about."""
+    return claim_key.rpartition("/")[0]

@@ -86,6 +86,7 @@ async def test_an_import_brings_every_version_byte_for_byte(
         "commits": 11,
         "changes": 15,
         "changes_there_already": 0,
+        "left_out": 0,
     }
     async with lavagna.connect(target, board=f"{written.name}-copy") as copied:
         originals = [entry async for entry in written.entries()]
