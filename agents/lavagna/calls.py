@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import grpc.aio
@@ -152,7 +153,7 @@ class Caller:
         request_id: str,
     ) -> Response:
         failure: Unavailable | None = None
-        for wait in (*self.retry.waits(), None):
+        for wait in chain(self.retry.waits(), (None,)):  # lazily: there may be very many
             try:
                 return await self.once(method, request, request_id=request_id)
             except (Closed, TimedOut):
