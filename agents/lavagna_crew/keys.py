@@ -3,6 +3,7 @@
 REQUEST = "request"
 GOAL = "goal"
 DESIGN = "design"
+ESTIMATE = "estimate"
 REPORT = "report"
 VERDICT = "verdict"
 
@@ -10,6 +11,11 @@ VERDICT = "verdict"
 def presence(agent: str) -> str:
     """That an agent is up."""
     return f"crew/{agent}"
+
+
+def opinion(agent: str, proposal: str) -> str:
+    """What an agent thinks of a proposed design, by the proposal's key."""
+    return f"opinions/{agent}/{proposal.rpartition('/')[2]}"
 
 
 def task(name: str) -> str:

@@ -1,7 +1,7 @@
 """Records: the shapes of what the crew writes on its board."""
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
 
 
 class Request(TypedDict):
@@ -18,13 +18,6 @@ class Goal(TypedDict):
     acceptance: Sequence[str]
 
 
-class Design(TypedDict):
-    """How it is built."""
-
-    summary: str
-    tasks: Sequence[str]
-
-
 class Task(TypedDict):
     """A part of the program."""
 
@@ -33,6 +26,29 @@ class Task(TypedDict):
     files: Sequence[str]
     depends_on: Sequence[str]
     priority: int
+
+
+class Design(TypedDict):
+    """How it is built."""
+
+    edition: int
+    """Counts the designs that were proposed, from 1."""
+    summary: str
+    tasks: Sequence[str]
+    parts: Mapping[str, Task]
+    """The tasks in full, by name: what is handed out once the design is accepted."""
+
+
+class Opinion(TypedDict):
+    """What an agent thinks of a proposed design."""
+
+    edition: int
+    choice: Literal["accept", "reject", "abstain"]
+    reason: str
+    confidence: float
+    """How sure it is of its vote and its estimate, from 0 to 1."""
+    hours: float
+    """What building the program takes, as it estimates."""
 
 
 class Submission(TypedDict):

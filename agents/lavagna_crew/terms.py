@@ -15,6 +15,9 @@ GRACE_SECONDS = 2.0
 TRIES_MAX = 8
 """A task has failed for good when its attempts and the editions of its tests come to this many."""
 
+DESIGNS_MAX = 3
+"""How many designs are proposed before the CEO gives up on a crew that agrees on none."""
+
 ROUNDS_MAX = 3
 """How often the CEO looks at the whole program before its word is final."""
 

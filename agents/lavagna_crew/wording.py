@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lavagna_crew.records import FailedTest, Goal, Task
+from lavagna import Ballot
+from lavagna_crew.records import Design, FailedTest, Goal, Task
 
 HOUSE = (
     "You work in a crew that builds a small Python program together. The program runs on Python "
@@ -36,6 +37,18 @@ def task(name: str, value: Task) -> str:
         value["brief"],
         f"Files: {', '.join(value['files'])}. Builds on: {depends}.",
     )
+
+
+def design(title: str, value: Design) -> str:
+    """A design with its tasks."""
+    tasks = (task(name, value["parts"][name]) for name in value["tasks"])
+    return sections(section(title, value["summary"]), *tasks)
+
+
+def votes(title: str, ballots: Iterable[Ballot]) -> str:
+    """Who voted how, and why."""
+    said = (f"{one.agent}: {one.choice.value}: {one.reason or 'no reason'}" for one in ballots)
+    return section(title, *bullets(said))
 
 
 def files(title: str, contents: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lavagna import ActivationState, Board, Entry
+from lavagna import ActivationState, Board, Entry, Kind, Outcome
 from lavagna_crew.demo.launch import Launch, held
 from lavagna_crew.demo.processes import Processes
 from lavagna_crew.demo.server import Server
@@ -120,6 +120,7 @@ async def assert_nothing_was_done_twice(board: Board) -> None:
     for pattern, number in numbers.items():
         for key, written in (await versions(board, pattern)).items():
             assert [one.value[number] for one in written] == list(range(1, len(written) + 1)), key
+    await assert_decided_once(board)
     causes = [
         (entry.key, entry.cause.activation_id)
         for written in (await versions(board, "**")).values()
@@ -129,6 +130,22 @@ async def assert_nothing_was_done_twice(board: Board) -> None:
     assert len(causes) == len(set(causes))
     states = {one.state async for one in board.activations.list()}
     assert states <= {ActivationState.COMPLETED, ActivationState.OBVIATED}
+
+
+async def assert_decided_once(board: Board) -> None:
+    """Each design was proposed once, voted on once by everybody who did, and handed out once."""
+    proposals = [one async for one in board.proposals.list("design")]
+    assert [one.value["edition"] for one in proposals] == list(range(1, len(proposals) + 1))
+    ends = [one.outcome for one in proposals]
+    assert ends[-1:] == [Outcome.ACCEPTED]
+    assert ends.count(Outcome.ACCEPTED) == 1
+    assert {ballot.version for one in proposals for ballot in one.ballots} == {1}
+    for pattern in ("design", "tasks/*", "opinions/**"):
+        assert {len(written) for written in (await versions(board, pattern)).values()} == {1}
+    async for claim in board.claims.list("estimate"):
+        history = [one async for one in board.history(claim.key, kind=Kind.CLAIM)]
+        causes = [one.cause.activation_id for one in history if one.cause is not None]
+        assert len(history) == len(set(causes)) <= len(proposals)
 
 
 def children() -> set[int]:

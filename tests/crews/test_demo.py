@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lavagna import Kind
 from lavagna_crew.demo.launch import ACCEPTED, MISUSED, NOT_ACCEPTED, held
 from lavagna_crew.models.scripted import Script, scripts
 from lavagna_crew.place import Place
@@ -43,7 +44,15 @@ async def test_the_demonstration_builds_a_tested_program(tmp_path: Path) -> None
     assert lines[0].startswith("A scripted model plays recorded replies")
     assert any("cache, attempt 1: 9 passed, 2 FAILED" in line for line in lines)
     assert any("cache, attempt 2: 11 passed" in line for line in lines)
-    for said in ("Accepted: ", "Built:  LRU cache", "Tests:  25 passed, 0 failed", "Board:  "):
+    assert any("the design is ACCEPTED: 3 of 4 accept" in line for line in lines)
+    for said in (
+        "Accepted: ",
+        "Built:  LRU cache",
+        "Vote:   design 1   + cto",
+        "Effort: ",
+        "Tests:  25 passed, 0 failed",
+        "Board:  ",
+    ):
         assert any(line.startswith(said) for line in lines), said
     code, output = await unittest_in(tmp_path / "out")
     assert (code, "Ran 25 tests" in output) == (0, True)
@@ -67,8 +76,34 @@ async def test_every_scripted_task_is_accepted_and_nothing_is_done_twice(
     assert any(not written[0].value["ok"] for written in results.values())
     assert all(written[-1].value["ok"] for written in results.values())
     assert report.value["failed"] == 0
-    assert {one["turn"] for one in usage} == set(script.replies)
-    assert len(usage) == len(script.replies)
+    turns = [one["turn"] for one in usage]
+    assert len(turns) == len(set(turns))
+    # A vote that would come too late is not thought about.
+    assert all("/vote-" in turn for turn in set(script.replies) - set(turns))
+
+
+async def test_dissent_is_told_when_it_is_outvoted_and_when_it_wins(tmp_path: Path) -> None:
+    told = dict[str, list[str]]()
+    async with server_on(tmp_path / "data") as server:
+        for name in ("roman", "csv-report"):
+            asked = launch(tmp_path, name, pace=0.5, target=server.target, board=name)
+            async with demonstration(asked) as demo:
+                assert await demo.end() == ACCEPTED
+            told[name] = demo.transcript.lines
+        async with board_on(server, "roman") as board:
+            estimate = await board.explain("estimate")
+            goal = await board.put("goal", {"title": "Something else"})
+            accepted = await board.get("goal")
+
+    summary = [line for line in told["roman"] if line.startswith(("Vote:", "        against it"))]
+    assert len(summary) == 2
+    assert "- tester" in summary[0]
+    assert "tester: The brief says that each number has one numeral" in summary[1]
+    assert any("tester 4 (weighs 0.5)" in line for line in told["roman"])
+    assert {one.agent for one in estimate.contributions} >= {"cto", "programmer-1", "tester"}
+    votes = [line for line in told["csv-report"] if line.startswith("Vote:")]
+    assert ["rejected" in votes[0], "accepted" in votes[1]] == [True, True]
+    assert (goal.kind, accepted.author) == (Kind.PROPOSAL, "ceo")
 
 
 async def test_a_program_is_laid_over_an_earlier_one_and_over_nothing_else(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lavagna import Outcome
 from lavagna_crew.demo.launch import ACCEPTED, INTERRUPTED, NOT_ACCEPTED
 from tests.crews.stages import (
     SCRIPTED,
@@ -34,7 +35,7 @@ async def test_a_crew_whose_server_is_killed_goes_on_when_it_is_back_on_its_data
     data = tmp_path / "data"
     async with demonstration(launch(tmp_path, pace=1.0, data_dir=data, board="ours")) as demo:
         server = await demo.transcript.server_process()
-        for moment in ("… writes cache", "… repairs cache"):
+        for moment in ("… weighs the design", "… writes cache", "… repairs cache"):
             await demo.transcript.match(moment)
             os.kill(server, signal.SIGKILL)
             again = rf"starts the server again, process (?!{server}\b)(\d+)"
@@ -66,9 +67,34 @@ async def test_the_work_of_a_programmer_that_is_killed_is_done_by_the_other_and_
     assert second.author == survivor
 
 
-async def test_a_crew_without_anyone_for_the_work_is_given_up_with_the_reason(
-    tmp_path: Path,
+@pytest.mark.guarantee("C1")
+@pytest.mark.parametrize("victim", ["cto", "programmer-2", "tester"])
+async def test_a_crew_of_which_one_is_killed_between_proposal_and_decision_decides_and_goes_on(
+    tmp_path: Path, victim: str
 ) -> None:
+    async with server_on(tmp_path / "data") as server:
+        asked = launch(tmp_path, pace=1.0, target=server.target, board="ours")
+        async with demonstration(asked) as demo:
+            await demo.transcript.match(r" cto +proposes design 1")
+            os.kill(await demo.transcript.process_of(victim), signal.SIGKILL)
+            await demo.transcript.match(rf" {victim} +was killed by SIGKILL")
+            assert await demo.end() == ACCEPTED
+        async with board_on(server, "ours") as board:
+            await assert_nothing_was_done_twice(board)
+            (proposal,) = [one async for one in board.proposals.list("design")]
+            design = await board.get("design")
+            tasks = await versions(board, "tasks/*")
+
+    assert (proposal.outcome, proposal.author) == (Outcome.ACCEPTED, "cto")
+    assert design.revision == proposal.decided_revision
+    assert [len(written) for written in tasks.values()] == [1, 1, 1]
+    assert min(written[0].revision for written in tasks.values()) > design.revision
+
+
+async def test_a_crew_without_anyone_for_the_work_is_given_up_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lavagna_crew.demo.crew.RESTARTS_MAX", 0)
     before = children()
     async with demonstration(launch(tmp_path, pace=1.0)) as demo:
         await demo.transcript.match("… writes the tests of cache")

@@ -23,6 +23,7 @@ from lavagna_crew.roles.ceo import GOAL, VERDICT
 from lavagna_crew.roles.cto import DESIGN
 from lavagna_crew.roles.programmer import CODE
 from lavagna_crew.roles.tester import SUITE
+from lavagna_crew.roles.voter import OPINION
 from tests.crews import llama_server
 
 pytestmark = [
@@ -122,7 +123,7 @@ async def test_a_real_model_that_is_given_up_answers_the_next_question(
 
 
 @pytest.mark.parametrize(
-    "shape", [GOAL, DESIGN, CODE, SUITE, VERDICT], ids=lambda shape: shape.name
+    "shape", [GOAL, DESIGN, OPINION, CODE, SUITE, VERDICT], ids=lambda shape: shape.name
 )
 async def test_a_real_server_can_be_held_to_every_shape_of_the_crew(
     client: AsyncOpenAI, shape: Shape

@@ -1,61 +1,22 @@
 """What the roles do when things do not go well, on a real board."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from openai import AsyncOpenAI
 
-from lavagna import Activation, ActivationState, Board, Occasion
-from lavagna_crew.__main__ import ROLES
-from lavagna_crew.demo.crew import MEMBERS
+from lavagna import Activation, ActivationState, Board
 from lavagna_crew.demo.server import Server
-from lavagna_crew.mind import Mind
 from lavagna_crew.models.openai_chat import OpenAIModel
-from lavagna_crew.models.port import Model
 from lavagna_crew.models.scripted import Script, ScriptedModel
-from lavagna_crew.place import Place
 from lavagna_crew.terms import ROUNDS_MAX, TRIES_MAX
+from tests.crews.crews import GOOD, PLANS, code, crew_on, rest, verdict
 from tests.crews.openai_server import Says, openai_server
 from tests.crews.stages import server_on, versions
 
 pytestmark = pytest.mark.slow
 
-GOOD = "def one():\n    return 1\n"
 BAD = "def one():\n    return 2\n"
-TESTS = """\
-import unittest
-from one import one
-
-class OneTest(unittest.TestCase):
-    def test_one_is_one(self):
-        self.assertEqual(one(), 1)
-"""
-TASK = {
-    "name": "one",
-    "title": "One",
-    "brief": "one() is 1.",
-    "files": ["one.py"],
-    "depends_on": [],
-    "priority": 1,
-}
-PLANS: Mapping[str, Mapping[str, Any]] = {
-    "ceo/goal": {"title": "One", "statement": "A one.", "acceptance": ["It is one."]},
-    "cto/design": {"summary": "One file.", "tasks": [TASK]},
-    "tester/one/suite-1": {"note": "one test", "text": TESTS},
-}
-
-
-def code(text: str) -> Mapping[str, Any]:
-    """A programmer's reply."""
-    return {"note": "done", "objection": "", "files": [{"path": "one.py", "text": text}]}
-
-
-def verdict(*, accepted: bool) -> Mapping[str, Any]:
-    """The CEO's reply."""
-    remarks = [] if accepted else [{"task": "one", "remark": "more of it"}]
-    return {"accepted": accepted, "reason": "so it is", "remarks": remarks}
 
 
 @pytest.fixture(scope="module")
@@ -63,27 +24,6 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
     """A server for all of these tests; each makes a board of its own."""
     async with server_on(tmp_path_factory.mktemp("roles") / "data") as one:
         yield one
-
-
-@asynccontextmanager
-async def crew_on(server: Server, name: str, model: Model) -> AsyncGenerator[Board, None]:
-    """A new board with a whole crew at work on it."""
-    async with AsyncExitStack() as stack:
-        board = await stack.enter_async_context(Place(server.target, name).open("person"))
-        await board.boards.create(name)
-        for agent, role in MEMBERS.items():
-            member = ROLES[role](agent, Mind(agent, model))
-            await stack.enter_async_context(member.joined(board))
-        yield board
-
-
-async def rest(board: Board) -> None:
-    """Asks for the program, and waits until the crew has come to rest."""
-    async with board.watch() as commits:
-        await board.put("request", {"task": "build one"})
-        async for commit in commits:
-            if commit.occasion is Occasion.QUIESCENCE:
-                return
 
 
 async def dead(board: Board) -> Sequence[Activation]:
@@ -150,14 +90,12 @@ async def test_tokens_that_were_spent_in_vain_are_accounted_for(server: Server) 
     assert (usage.value["prompt_tokens"], usage.value["completion_tokens"]) == (24, 4)
 
 
-async def test_the_design_and_its_tasks_are_one_commit(server: Server) -> None:
+async def test_what_is_handed_in_is_one_commit_with_its_files(server: Server) -> None:
     script = Script("s", "t", {**PLANS, "programmer/one/build": code(GOOD)})
     async with crew_on(server, "atomic", ScriptedModel(script, pace=0)) as board:
         await rest(board)
-        design, task = await board.get("design"), await board.get("tasks/one")
         handed_in, file = await board.get("submissions/one"), await board.get("code/one/one.py")
 
-    assert design.revision == task.revision
     assert handed_in.revision == file.revision
     assert handed_in.cause is not None
     assert handed_in.cause.trigger_id == "programmers.build"

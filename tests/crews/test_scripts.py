@@ -15,7 +15,9 @@ from lavagna_crew.roles.ceo import GOAL, VERDICT
 from lavagna_crew.roles.cto import DESIGN
 from lavagna_crew.roles.programmer import CODE
 from lavagna_crew.roles.tester import SUITE
+from lavagna_crew.roles.voter import OPINION
 from lavagna_crew.sandbox.suites import SuiteRun, run_suite
+from lavagna_crew.terms import DESIGNS_MAX
 
 SHAPES = {"cto": DESIGN, "tester": SUITE, "programmer": CODE}
 
@@ -27,15 +29,32 @@ def shape_of(turn: str) -> Shape:
     role, _, rest = turn.partition("/")
     if role == "ceo":
         return GOAL if rest == "goal" else VERDICT
-    return SHAPES[role]
+    return OPINION if rest.startswith("vote-") else SHAPES[role]
+
+
+def designs(script: Script) -> list[Mapping[str, Any]]:
+    """The designs that the script's CTO proposes, in order."""
+    return [reply for turn, reply in script.replies.items() if turn.startswith("cto/design-")]
+
+
+def choices(script: Script, edition: int) -> list[str]:
+    """How all vote on a design, its author first."""
+    votes = [
+        reply["choice"]
+        for turn, reply in script.replies.items()
+        if turn.endswith(f"/vote-{edition}")
+    ]
+    return ["accept", *votes]
 
 
 def plan_of(script: Script) -> Plan:
-    """The plan that the script's CTO makes."""
-    design = script.replies["cto/design"]
+    """The plan that is accepted in the end."""
+    edition = len(designs(script))
+    design = designs(script)[-1]
     tasks = {task["name"]: cast("Task", task) for task in design["tasks"]}
     goal = cast("Goal", script.replies["ceo/goal"])
-    return Plan(goal, Design(summary=design["summary"], tasks=list(tasks)), tasks)
+    accepted = Design(edition=edition, summary=design["summary"], tasks=list(tasks), parts=tasks)
+    return Plan(goal, accepted, tasks)
 
 
 def attempts(script: Script, task: str) -> list[dict[str, str]]:
@@ -89,6 +108,24 @@ def test_every_reply_has_the_shape_that_its_turn_asks_for(script: Script) -> Non
     }
 
     assert invalid == {}
+
+
+@each_script
+def test_everybody_votes_on_every_design_and_only_the_last_one_is_accepted(script: Script) -> None:
+    accepted = [choices(script, edition).count("accept") for edition in range(1, DESIGNS_MAX + 1)]
+    count = len(designs(script))
+
+    assert all(len(choices(script, edition)) == 4 for edition in range(1, count + 1))
+    assert [votes >= 3 for votes in accepted[:count]] == [False] * (count - 1) + [True]
+    before = {task["brief"] for design in designs(script)[:-1] for task in design["tasks"]}
+    assert before.isdisjoint(task["brief"] for task in designs(script)[-1]["tasks"])
+
+
+def test_somebody_is_outvoted_and_a_design_is_rejected_in_some_script() -> None:
+    last = [choices(script, len(designs(script))) for script in scripts()]
+
+    assert any("reject" in voted for voted in last)
+    assert any(len(designs(script)) > 1 for script in scripts())
 
 
 @each_script
@@ -155,3 +192,10 @@ def test_long_texts_of_a_recording_are_lines_in_its_file() -> None:
     recording = '{"name": "n", "task": "t", "replies": {"a": {"text": {"lines": ["x", "", "y"]}}}}'
 
     assert read(recording).replies == {"a": {"text": "x\n\ny\n"}}
+    assert read(recording).seconds == {}
+
+
+def test_a_recording_may_say_how_long_a_turn_takes() -> None:
+    recording = '{"name": "n", "task": "t", "seconds": {"a": 1.5}, "replies": {"a": {}}}'
+
+    assert read(recording).seconds == {"a": 1.5}

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from lavagna_crew.roles.ceo import HOPELESS, STALE
+from lavagna_crew.roles.ceo import DISAGREED, HOPELESS, STALE
+from lavagna_crew.roles.cto import NEXT, UNDIVIDED
 from lavagna_crew.roles.programmer import BROKEN, CRITICISED, READY
 from lavagna_crew.roles.tester import COMPLETE, UNTESTED
 from lavagna_crew.terms import (
     BRIEF_CHARACTERS_MAX,
+    DESIGNS_MAX,
     FAILURE_CHARACTERS_MAX,
     FAILURES_MAX,
     NOTE_CHARACTERS_MAX,
@@ -22,10 +24,15 @@ CONDITIONS = CelConditions(Limits())
 
 
 def holds(
-    condition: str, value: Mapping[str, Any], board: Mapping[str, Any], task: str = "a"
+    condition: str,
+    value: Mapping[str, Any],
+    board: Mapping[str, Any],
+    task: str = "a",
+    old: Mapping[str, Any] | None = None,
 ) -> bool:
     """Whether a condition holds for an entry's value on a board; that it can be evaluated."""
-    names = {"entry": {"value": value}, "old": None, "board": board, "bind": {"task": task}}
+    before = None if old is None else {"value": old}
+    names = {"entry": {"value": value}, "old": before, "board": board, "bind": {"task": task}}
     outcome = CONDITIONS.condition(condition, field="when").evaluate(names)
     assert not outcome.error
     return bool(outcome.value)
@@ -156,6 +163,20 @@ def test_a_review_is_about_the_attempt_that_it_names() -> None:
     assert not holds(CRITICISED, {"attempt": 1}, {"submissions/a": {"attempt": 2}})
 
 
+def test_the_crew_gives_up_exactly_when_no_better_design_is_tried() -> None:
+    for edition in range(1, DESIGNS_MAX + 1):
+        again = holds(NEXT, {}, {}, old={"edition": edition})
+        assert again is not holds(DISAGREED, {}, {}, old={"edition": edition})
+        assert again is (edition < DESIGNS_MAX)
+        for condition in (NEXT, DISAGREED):
+            assert not holds(condition, {}, {"design": {}}, old={"edition": edition})
+
+
+def test_tasks_are_handed_out_until_all_are_there() -> None:
+    assert holds(UNDIVIDED, {"tasks": ["a", "b"]}, {"tasks/a": {}})
+    assert not holds(UNDIVIDED, {"tasks": ["a", "b"]}, {"tasks/a": {}, "tasks/b": {}})
+
+
 def test_the_largest_program_that_a_crew_may_plan_stays_within_what_a_condition_may_cost() -> None:
     names = [f"task-{number}" for number in range(8)]
     failure = {"test": "t" * 200, "text": "x" * FAILURE_CHARACTERS_MAX}
@@ -166,6 +187,9 @@ def test_the_largest_program_that_a_crew_may_plan_stays_within_what_a_condition_
         board[f"submissions/{name}"] = {"attempt": 1, "files": ["f.py"] * 4, "note": note}
     task = {"depends_on": names[1:], "brief": "b" * BRIEF_CHARACTERS_MAX}
 
-    assert holds(COMPLETE, {"tasks": names, "summary": note}, board)
+    design = {"tasks": names, "summary": note, "parts": dict.fromkeys(names, task)}
+    assert holds(COMPLETE, design, board)
+    assert holds(UNDIVIDED, design, {f"tasks/{name}": task for name in names[1:]})
+    assert holds(NEXT, {}, {}, old={**design, "edition": 1})
     assert holds(READY, task, board, task="another")
     assert not holds(READY, task, board, task=names[0])

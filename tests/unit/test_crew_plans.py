@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lavagna_crew.models.shapes import Invalid
+from lavagna_crew.models.shapes import Invalid, Valid
 from lavagna_crew.program import Plan, suite_file
 from lavagna_crew.records import Design, Goal, Task
 from lavagna_crew.roles.cto import DESIGN, faults_of
@@ -24,7 +24,7 @@ def reply(*tasks: tuple[str, Sequence[str], Sequence[str]]) -> Mapping[str, Any]
         }
         for name, files, depends_on in tasks
     ]
-    return {"summary": "parts", "tasks": listed}
+    return {"summary": "parts", "tasks": listed, "hours": 2, "confidence": 0.5}
 
 
 def plan_of(**depends_on: Sequence[str]) -> Plan:
@@ -34,13 +34,22 @@ def plan_of(**depends_on: Sequence[str]) -> Plan:
         for name, others in depends_on.items()
     }
     goal = Goal(title="", statement="", acceptance=[])
-    return Plan(goal, Design(summary="", tasks=list(tasks)), tasks)
+    design = Design(edition=1, summary="", tasks=list(tasks), parts=tasks)
+    return Plan(goal, design, tasks)
 
 
 def test_a_sound_design_has_no_faults() -> None:
     design = reply(("a", ["a.py"], []), ("b", ["b.py", "c.py"], ["a"]))
 
-    assert list(faults_of(design)) == []
+    assert isinstance(DESIGN.with_rules(faults_of).judge(design), Valid)
+
+
+@pytest.mark.parametrize(("name", "value"), [("hours", 0), ("hours", "two"), ("confidence", 1.5)])
+def test_an_estimate_that_is_none_is_refused(name: str, value: object) -> None:
+    outcome = DESIGN.judge({**reply(("a", ["a.py"], [])), name: value})
+
+    assert isinstance(outcome, Invalid)
+    assert outcome.complaints[0].startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What people are told of a crew: the story of its entries, and the scene that comes of it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
@@ -78,7 +79,6 @@ def outcome(*failures: Mapping[str, str], **more: Any) -> Mapping[str, Any]:
     [
         ("request", {"task": "a game"}, "asks: a game"),
         ("goal", {"title": "Go", "statement": "A game."}, "sets the goal: Go. A game."),
-        ("design", {"summary": "Two.", "tasks": ["a", "b"]}, "splits it into a, b. Two."),
         ("suites/a", {"edition": 1, "note": "all"}, "has tests for a: all"),
         ("suites/a", {"edition": 2, "note": "all"}, "has tests for a, edition 2: all"),
         ("submissions/a", {"attempt": 2, "note": "ok"}, "hands in a, attempt 2: ok"),
@@ -102,9 +102,115 @@ def test_an_entry_is_told_in_words(key: str, value: object, text: str) -> None:
     assert told(entry(key, value)) == text
 
 
-@pytest.mark.parametrize("key", ["code/a/a.py", "tests/a/test_a.py", "usage/ceo/1", "tasks/a"])
+@pytest.mark.parametrize(
+    "key", ["code/a/a.py", "tests/a/test_a.py", "usage/ceo/1", "tasks/a", "design"]
+)
 def test_what_another_entry_of_the_same_commit_tells_is_not_told_twice(key: str) -> None:
     assert told(entry(key, "text", json=False)) is None
+
+
+def proposal(*, reason: str = "", outcome: str = "open") -> Entry:
+    """A design that is proposed, or what became of it."""
+    electors = [{"agent": name} for name in ("cto", "p1", "p2", "p3")]
+    basis = {"poll": {"target": "design", "electors": electors, "outcome": outcome}}
+    basis["poll"]["reason"] = reason
+    change = ChangeType.PROPOSED if outcome == "open" else ChangeType.DECIDED
+    value = {"edition": 1, "summary": "Two.", "tasks": ["a", "b"]} if outcome == "open" else None
+    return Entry(
+        "design/1-000", Kind.PROPOSAL, 1, 1, change, value, "cto", NOON, json_text="{}", basis=basis
+    )
+
+
+def ballot(author: str, choice: str, reason: str = "", *, sure: float | None = None) -> Entry:
+    """A vote on that design."""
+    said = {"choice": choice, "reason": reason}
+    key = f"design/1-000/@{author}"
+    return replace(entry(key, said, author=author), kind=Kind.BALLOT, confidence=sure)
+
+
+def claim(author: str, value: float, *, sure: float | None = None) -> Entry:
+    """An estimate."""
+    key = f"estimate/@{author}"
+    return replace(entry(key, value, author=author), kind=Kind.CLAIM, confidence=sure)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (proposal(), "proposes design 1, split into a, b. Two."),
+        (ballot("p1", "accept"), "votes yes"),
+        (ballot("p1", "reject", "slow", sure=0.8), "votes NO, 80% sure: slow"),
+        (ballot("p1", "abstain"), "votes neither yes nor no"),
+        (claim("p1", 1), "estimates 1 hour"),
+        (claim("p1", 2.5, sure=0.5), "estimates 2.5 hours, 50% sure"),
+        (
+            proposal(outcome="undecided", reason="2 of 4 accept"),
+            "the design is UNDECIDED: 2 of 4 accept",
+        ),
+    ],
+)
+def test_votes_and_estimates_are_told_in_words(said: Entry, text: str) -> None:
+    assert told(said) == text
+
+
+def test_a_change_that_somebody_else_proposes_is_told_by_what_it_is_about() -> None:
+    assert told(replace(proposal(), key="goal/1-000")) == "proposes another goal"
+
+
+def voted() -> Scene:
+    """A crew that decided against one voice, while a fourth thought too long."""
+    scene = Scene()
+    list(scene.take(commit(1, proposal(), ballot("cto", "accept"), claim("cto", 4), author="cto")))
+    late = {"edition": 1, "choice": "reject", "reason": "late"}
+    list(scene.take(commit(2, ballot("p1", "reject", "slow"), claim("p1", 9), author="p1")))
+    accepted = proposal(outcome="accepted", reason="3 of 4 accept")
+    list(scene.take(commit(3, ballot("p2", "accept"), accepted, author="p2")))
+    list(scene.take(commit(4, entry("opinions/p3/1-000", late, author="p3"))))
+    list(scene.take(commit(5, entry("estimate", 5))))
+    return scene
+
+
+def test_the_vote_and_its_dissent_stay_to_be_seen_those_too_late_to_count_among_it() -> None:
+    agreement = voted().agreement
+
+    assert agreement.polls_told == [
+        "Vote:   design 1   + cto   - p1   + p2   · p3   accepted: 3 of 4 accept",
+        "        against it, p1: slow",
+        "        against it, p3, too late to vote: late",
+    ]
+    assert agreement.lines == [
+        "design 1   + cto   - p1   + p2   · p3   accepted: 3 of 4 accept",
+        "effort     5 hours, of 2 estimates from 4 to 9: cto 4, p1 9",
+    ]
+
+
+def test_an_estimate_that_is_withdrawn_does_not_count() -> None:
+    scene = voted()
+    list(scene.take(commit(6, replace(claim("p1", 9), change=ChangeType.DELETED, value=None))))
+
+    assert scene.agreement.estimate_told == "5 hours, of one estimate of 4: cto 4"
+
+
+def test_a_decision_is_told_as_the_boards_and_the_authors_own_vote_goes_without_saying() -> None:
+    assert [(one.who, one.text.split()[0]) for one in voted().happenings] == [
+        ("cto", "proposes"),
+        ("cto", "estimates"),
+        ("p1", "votes"),
+        ("p1", "estimates"),
+        ("p2", "votes"),
+        ("board", "the"),
+    ]
+
+
+def test_a_crew_that_waits_for_votes_has_not_come_to_rest() -> None:
+    scene = Scene()
+    list(scene.take(commit(1, proposal(), author="cto")))
+    (said,) = scene.take(commit(2, occasion=Occasion.QUIESCENCE, author=""))
+    assert (scene.at_rest, said.text.endswith("; a vote goes on")) == (False, True)
+
+    list(scene.take(commit(3, proposal(outcome="undecided"), author="")))
+    list(scene.take(commit(4, occasion=Occasion.QUIESCENCE, author="")))
+    assert scene.at_rest
 
 
 def test_a_deed_names_its_task() -> None:
@@ -204,11 +310,22 @@ def test_a_terminal_shows_who_is_awake_what_changed_and_what_waits() -> None:
         present = [entry(f"crew/{name}", {"process": 1}, author=name) for name in ("ceo", "cto")]
         list(scene.take(commit(1, *present)))
         list(scene.take(commit(2, entry("tasks/a", {"depends_on": ["b"]}))))
+        list(scene.take(commit(3, proposal(), author="cto")))
+        list(scene.take(commit(4, ballot("p1", "accept"), claim("p1", 4), author="p1")))
         leased = activation("cto.design", "", ActivationState.LEASED, holder="cto")
         list(scene.look([leased]))
         view.refresh()
 
     assert isinstance(view, Picture)
     picture = sink.getvalue()
-    for shown in ("designs the program", "asleep", "starts", "is up, process 1", "a waits for b"):
+    for shown in (
+        "designs the program",
+        "asleep",
+        "starts",
+        "is up, process 1",
+        "a waits for b",
+        "what is agreed",
+        "design 1   · cto   + p1",
+        "effort     ?, of one estimate of 4: p1 4",
+    ):
         assert shown in picture

@@ -1,4 +1,4 @@
-"""The crew's processes: who belongs to it, how each is started, and when one is missed."""
+"""The crew's processes: who belongs to it, how each is started, and started again when it was killed."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ from lavagna import Board
 from lavagna_crew.demo.processes import Child, Processes
 from lavagna_crew.models.scripted import Script
 from lavagna_crew.place import Place
-from lavagna_crew.terms import PROGRAMMERS
+from lavagna_crew.terms import PROGRAMMERS, WORK
 
 MEMBERS: Mapping[str, str] = {
     "ceo": "ceo",
@@ -19,6 +19,12 @@ MEMBERS: Mapping[str, str] = {
     "tester": "tester",
 }
 """Names and roles. Two programmers race for the same work, so either can be missed."""
+
+REPLACE_SECONDS = WORK.lease_seconds or 0.0
+"""How long a member that was killed is missed: until its leases have run out, and others had what it held."""
+
+RESTARTS_MAX = 2
+"""How often each member is started again."""
 
 
 class CrewLost(Exception):
@@ -35,6 +41,7 @@ class Crew:
         self._place = place
         self._script = script
         self._pace = pace
+        self._environments: dict[str, Mapping[str, str]] = {}
         self.children: dict[str, Child] = {}
 
     async def start(self, admin: Board | None = None) -> None:
@@ -48,10 +55,8 @@ class Crew:
                 teams = [PROGRAMMERS] if role == "programmer" else []
                 registered = await admin.agents.register(name, teams=teams)
                 place = replace(place, token=registered.token)
-            environment = {**self._processes.environment, **place.variables()}
-            self.children[name] = await self._processes.start(
-                name, self._command(role, name), environment, waits=True
-            )
+            self._environments[name] = {**self._processes.environment, **place.variables()}
+            await self._start(name)
 
     def let_go(self) -> None:
         """Lets the members join the board, which is there now."""
@@ -59,23 +64,38 @@ class Crew:
             child.let_go()
 
     async def guard(self, tell: Callable[[str, str], None]) -> None:
-        """Tells who ends; never returns.
+        """Tells who ends, and starts those again that were killed; never returns.
 
         Raises:
-            CrewLost: The last one of a role ended.
+            CrewLost: The last one of a role ended for good.
         """
-        waits = {
-            asyncio.create_task(child.process.wait()): name for name, child in self.children.items()
-        }
+        tasks = [asyncio.create_task(self._keep(name, tell)) for name in self.children]
         try:
-            while waits:
-                done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                for name in [waits.pop(task) for task in done]:
-                    tell(name, self.children[name].end)
-                    self._check(name)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
         finally:
-            for task in waits:
+            for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _keep(self, name: str, tell: Callable[[str, str], None]) -> None:
+        """Keeps a member, until it ends of itself or was killed too often; an error would only come again."""
+        for restarts in range(RESTARTS_MAX + 1):
+            child = self.children[name]
+            await child.process.wait()
+            tell(name, child.end)
+            if not child.was_killed or restarts == RESTARTS_MAX:
+                break
+            await asyncio.sleep(REPLACE_SECONDS)
+            await self._start(name)
+            self.children[name].let_go()
+        self._check(name)
+
+    async def _start(self, name: str) -> None:
+        command = self._command(MEMBERS[name], name)
+        environment = self._environments[name]
+        self.children[name] = await self._processes.start(name, command, environment, waits=True)
 
     def _check(self, name: str) -> None:
         alike = [other for other, role in MEMBERS.items() if role == MEMBERS[name]]

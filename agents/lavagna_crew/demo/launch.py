@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from rich.console import Console
 
 from lavagna import ActivationState, AlreadyExists, Board, LavagnaError, Unavailable
-from lavagna_crew import keys
+from lavagna_crew import charter, keys
 from lavagna_crew.demo.crew import MEMBERS, Crew, CrewLost
 from lavagna_crew.demo.delivery import FolderTaken, check_folder, collected, delivered
 from lavagna_crew.demo.processes import Processes
@@ -193,7 +193,12 @@ class Stage:
             await board.boards.create(name, display_name=self._task)
         except AlreadyExists:
             raise Stuck(f"there is a board {name!r} already; name a new one") from None
-        self._tell("launcher", f"makes the board {name}")
+        scripted = self._choice.script is not None
+        seconds = charter.SCRIPTED_DEADLINE_SECONDS if scripted else charter.DEADLINE_SECONDS
+        await charter.enact(
+            board, MEMBERS, deadline_seconds=max(seconds, seconds * self._launch.pace)
+        )
+        self._tell("launcher", f"makes the board {name}, on which a design needs a majority")
 
     async def _follow(self, board: Board) -> None:
         """Takes in every commit; asks when the crew is there, and returns when it has come to rest.

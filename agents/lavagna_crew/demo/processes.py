@@ -31,6 +31,11 @@ class Child:
         return self.process.returncode is None
 
     @property
+    def was_killed(self) -> bool:
+        """Whether a signal ended it."""
+        return (self.process.returncode or 0) < 0
+
+    @property
     def end(self) -> str:
         """How it ended."""
         code = self.process.returncode

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lavagna import Activation, ActivationState, Commit, Entry, Occasion
+from lavagna import Activation, ActivationState, ChangeType, Commit, Entry, Kind, Occasion
 from lavagna_crew import keys
+from lavagna_crew.demo.agreement import Agreement
 from lavagna_crew.demo.story import deed, told
 
 HAPPENINGS_KEPT_MAX = 200
@@ -38,9 +39,11 @@ class Scene:
     """What is on the agenda and nobody has begun."""
     newest: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """The newest values that are JSON, by key."""
+    agreement: Agreement = field(default_factory=Agreement)
+    """What the crew votes on, and what it estimates."""
     revision: int = 0
     at_rest: bool = False
-    """Whether the board has come to rest since its last change."""
+    """Whether the board has come to rest since its last change, and nothing waits for votes."""
     failed_runs: int = 0
     """How often the tests of an attempt failed."""
     reachable: bool = True
@@ -86,13 +89,17 @@ class Scene:
     def take(self, commit: Commit) -> Iterator[Happening]:
         """Takes a commit in, and gives what is to be told of it."""
         self.revision = commit.revision
-        self.at_rest = commit.occasion is Occasion.QUIESCENCE
-        if self.at_rest:
-            yield self.tell("board", "is at rest: nothing waits, nobody works")
+        opens = any(entry.change is ChangeType.PROPOSED for entry in commit.entries)
         for entry in commit.entries:
             self._note(entry)
-            if text := told(entry):
-                yield self.tell(commit.author, text)
+            self.agreement.take(entry)
+            # Whoever proposes votes for it in the same commit, which goes without saying.
+            if not (opens and entry.kind is Kind.BALLOT) and (text := told(entry)):
+                yield self.tell(_teller(commit, entry), text)
+        if is_quiet := commit.occasion is Occasion.QUIESCENCE:
+            votes = "; a vote goes on" if self.agreement.is_open else ""
+            yield self.tell("board", f"is at rest: nothing waits, nobody works{votes}")
+        self.at_rest = is_quiet and not self.agreement.is_open
 
     def look(self, activations: Iterable[Activation]) -> Iterator[Happening]:
         """Takes in what is on the agenda now, and gives who woke."""
@@ -132,6 +139,14 @@ class Scene:
         return bool(self.newest.get(keys.result(task), {}).get("ok"))
 
     def _note(self, entry: Entry) -> None:
+        # A merge of claims is no record; the agreement knows it.
+        if entry.kind is not Kind.NOTE or entry.key == keys.ESTIMATE:
+            return
         if entry.exists and entry.json_text is not None:
             self.newest[entry.key] = entry.value
             self.failed_runs += entry.key.startswith("results/") and not entry.value["ok"]
+
+
+def _teller(commit: Commit, entry: Entry) -> str:
+    """Whose deed an entry is; what votes come to is nobody's alone."""
+    return "board" if entry.change is ChangeType.DECIDED else commit.author

@@ -1,15 +1,20 @@
 """The story of a crew: what its entries and activations say, in words for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from lavagna import Activation, Entry
+from lavagna import Activation, ChangeType, Choice, Entry, Kind
+from lavagna_crew import keys
 
 FAILED_SHOWN_MAX = 3
 
 DEEDS: Mapping[str, str] = {
     "set_goal": "sets the goal",
     "design": "designs the program",
+    "redesign": "designs it better",
+    "weigh_design": "weighs the design",
+    "hand_out": "hands out the tasks",
+    "give_up_design": "gives the design up",
     "write_tests": "writes the tests of {task}",
     "build": "writes {task}",
     "run_tests": "runs the tests of {task}",
@@ -30,10 +35,51 @@ def deed(activation: Activation) -> str:
 
 
 def told(entry: Entry) -> str | None:
-    """What an entry says; None for those that are told by another one of the same commit."""
+    """What an entry says; None for those that say nothing to people."""
+    if entry.kind is not Kind.NOTE:
+        return DEBATE[entry.kind](entry) if entry.kind in DEBATE else None
     first, _, rest = entry.key.partition("/")
     teller = TELLERS.get(first)
     return teller(rest, entry.value) if teller and entry.exists else None
+
+
+def _proposal(entry: Entry) -> str:
+    if entry.change is ChangeType.DECIDED:
+        poll = entry.basis["poll"]
+        return f"the {poll['target']} is {poll['outcome'].upper()}: {poll['reason']}"
+    if not entry.key.startswith(f"{keys.DESIGN}/"):
+        return f"proposes another {entry.key.rpartition('/')[0]}"
+    value = entry.value
+    tasks = ", ".join(value["tasks"])
+    return f"proposes design {value['edition']}, split into {tasks}. {value['summary']}"
+
+
+def _ballot(entry: Entry) -> str:
+    reason = f": {entry.value['reason']}" if entry.value["reason"] else ""
+    return f"votes {VOTES[Choice(entry.value['choice'])]}{_sure(entry)}{reason}"
+
+
+def _claim(entry: Entry) -> str | None:
+    return f"estimates {hours(entry.value)}{_sure(entry)}" if entry.exists else None
+
+
+def _sure(entry: Entry) -> str:
+    return "" if entry.confidence is None else f", {entry.confidence:.0%} sure"
+
+
+VOTES = {Choice.ACCEPT: "yes", Choice.REJECT: "NO", Choice.ABSTAIN: "neither yes nor no"}
+"""Choices, as people say them."""
+
+DEBATE: Mapping[Kind, Callable[[Entry], str | None]] = {
+    Kind.PROPOSAL: _proposal,
+    Kind.BALLOT: _ballot,
+    Kind.CLAIM: _claim,
+}
+
+
+def hours(value: float) -> str:
+    """A time that work takes."""
+    return f"{value:g} {'hour' if value == 1 else 'hours'}"
 
 
 def _request(_: str, value: Any) -> str:
@@ -46,10 +92,6 @@ def _presence(_: str, value: Any) -> str:
 
 def _goal(_: str, value: Any) -> str:
     return f"sets the goal: {value['title']}. {value['statement']}"
-
-
-def _design(_: str, value: Any) -> str:
-    return f"splits it into {', '.join(value['tasks'])}. {value['summary']}"
 
 
 def _suite(task: str, value: Any) -> str:
@@ -85,7 +127,6 @@ TELLERS = {
     "request": _request,
     "crew": _presence,
     "goal": _goal,
-    "design": _design,
     "suites": _suite,
     "submissions": _submission,
     "results": _result,

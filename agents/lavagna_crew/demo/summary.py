@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lavagna import ActivationState, Board
+from lavagna_crew import keys
 from lavagna_crew.demo.delivery import Program
 from lavagna_crew.demo.scene import Scene
+from lavagna_crew.demo.story import hours
 from lavagna_crew.sandbox.suites import SuiteRun
 
 LOST = (ActivationState.DEAD, ActivationState.OVERRUN, ActivationState.EXPIRED)
@@ -38,6 +40,8 @@ async def summary(
     return [
         f"{word}: {said}",
         *_built(scene, program, folder),
+        *scene.agreement.polls_told,
+        *await _effort(board, scene),
         f"Tests:  {run.passed} passed, {len(run.failures)} failed, run once more in {folder}",
         f"Work:   {_work(scene)}",
         f"Board:  {scene.revision} commits, {states.total()} activations "
@@ -53,6 +57,23 @@ def _built(scene: Scene, program: Program, folder: Path) -> Iterator[str]:
     yield f"Built:  {title}, {len(program.files)} files and {len(program.tests)} of tests, in {folder}"
     for name, text in sorted(program.all.items()):
         yield f"        {name:<28} {len(text.splitlines()):>4} lines"
+
+
+async def _effort(board: Board, scene: Scene) -> list[str]:
+    """The estimate, and what went into it, as the server explains it."""
+    if scene.agreement.estimate is None:
+        return []
+    explanation = await board.explain(keys.ESTIMATE)
+    said = ", ".join(
+        f"{one.agent} {one.claim.value:g} (weighs {one.weight:g})"
+        for one in explanation.contributions
+        if one.claim is not None
+    )
+    return [
+        f"Effort: {hours(scene.agreement.estimate)}, {scene.agreement.spread}, by the rule "
+        f"{explanation.rule}",
+        f"        {said}",
+    ]
 
 
 def _work(scene: Scene) -> str:

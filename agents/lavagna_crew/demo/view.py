@@ -17,6 +17,9 @@ STARTING_SECONDS_MAX = 1.0
 SILENCE_SECONDS_MAX = 10.0
 """How long lines may fail to come, while the crew starts and later."""
 
+BAD = ("FAILED", "votes NO", "is REJECTED", "is UNDECIDED")
+"""What is shown in red."""
+
 CHANGES_SHOWN = 9
 WAITS_SHOWN = 4
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -113,6 +116,11 @@ class Picture:
             self._members(),
             Rule("what changed", style="dim", align="left"),
             *self._changes(),
+            Rule("what is agreed", style="dim", align="left"),
+            *(
+                Text(line, no_wrap=True, overflow="ellipsis")
+                for line in self._scene.agreement.lines
+            ),
             Rule("what waits", style="dim", align="left"),
             *self._waits(),
         )
@@ -162,7 +170,8 @@ class Picture:
 
 
 def _style(text: str) -> str:
-    return "red" if "FAILED" in text or text.startswith("rejects") else "not dim"
+    is_bad = text.startswith("rejects") or any(word in text for word in BAD)
+    return "red" if is_bad else "not dim"
 
 
 def _marked(happening: Happening) -> str:

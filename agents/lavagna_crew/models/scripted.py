@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeGuard
@@ -31,6 +31,8 @@ class Script:
     """The task, in the words of the one who sets it."""
     replies: Mapping[str, Mapping[str, Any]]
     """The replies, by the turn of the prompt."""
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How long single turns take at pace 1, where the length of the reply does not tell."""
 
 
 class ScriptedModel:
@@ -55,7 +57,8 @@ class ScriptedModel:
         outcome = prompt.shape.judge(value)
         if isinstance(outcome, Invalid):
             raise InvalidReply(self.name, shape=prompt.shape.name, complaints=outcome.complaints)
-        await asyncio.sleep(self._pace * _seconds(value))
+        seconds = self._script.seconds.get(prompt.turn, _seconds(value))
+        await asyncio.sleep(self._pace * seconds)
         return Reply(value, self.name)
 
     async def close(self) -> None:
@@ -82,7 +85,12 @@ def script_for(task: str) -> Script | None:
 def read(text: str) -> Script:
     """A script from its file, in which long texts stand as `{"lines": [...]}` to be readable."""
     recording = json.loads(text)
-    return Script(recording["name"], recording["task"], _whole(recording["replies"]))
+    return Script(
+        recording["name"],
+        recording["task"],
+        _whole(recording["replies"]),
+        recording.get("seconds", {}),
+    )
 
 
 def _whole(value: Any) -> Any:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lavagna import Agent, Work
-from lavagna_crew import keys, wording
+from lavagna import Agent, Choice, Work
+from lavagna_crew import charter, keys, wording
 from lavagna_crew.mind import Mind
 from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, texts
-from lavagna_crew.records import Remark, Report, Review, Verdict
-from lavagna_crew.terms import GRACE_SECONDS, ROUNDS_MAX, TRIES_MAX, WORK, shortened
+from lavagna_crew.records import Design, Remark, Report, Review, Verdict
+from lavagna_crew.terms import DESIGNS_MAX, GRACE_SECONDS, ROUNDS_MAX, TRIES_MAX, WORK, shortened
 
 ROLE = (
     f"{wording.HOUSE} You are the CEO. You turn what a person asks for into a goal that can be "
@@ -69,6 +69,9 @@ HOPELESS = (
 )
 """The task has been tried often enough."""
 
+DISAGREED = f"!('design' in board) && !('verdict' in board) && old.value.edition >= {DESIGNS_MAX}"
+"""The last design that is tried was not accepted."""
+
 
 def ceo(name: str, mind: Mind) -> Agent:
     """The CEO of a crew."""
@@ -76,6 +79,9 @@ def ceo(name: str, mind: Mind) -> Agent:
     agent.on(keys.REQUEST, reads=[keys.GOAL], when="!('goal' in board)", limits=WORK)(does.set_goal)
     agent.on(keys.REPORT, reads=[keys.VERDICT], when=STALE, limits=WORK)(does.judge)
     agent.on("results/{task}", reads=[keys.VERDICT], when=HOPELESS, limits=WORK)(does.give_up)
+    agent.on(charter.DECISIONS, reads=[keys.DESIGN, keys.VERDICT], when=DISAGREED, limits=WORK)(
+        does.give_up_design
+    )
     return agent
 
 
@@ -133,6 +139,27 @@ class CEO:
             reason=f"the task {work.bind['task']} still fails its tests after "
             f"{work.entry.value['attempt']} attempts",
             round=before.value["round"] if before else 0,
+        )
+        return {keys.VERDICT: verdict}
+
+    async def give_up_design(self, work: Work) -> Mapping[str, Any]:
+        """Ends the work of a crew that does not agree on a design."""
+        proposal = await work.board.proposals.get(work.activation.key)
+        design: Design = proposal.value
+        against = [
+            f"{one.agent}: {one.reason}"
+            for one in proposal.ballots
+            if one.choice is not Choice.ACCEPT
+        ]
+        said = f"; {'; '.join(against)}" if against else ""
+        verdict = Verdict(
+            accepted=False,
+            final=True,
+            reason=shortened(
+                f"the crew agrees on no design; the last one, design {design['edition']}, ended "
+                f"{proposal.outcome.value}: {proposal.reason}{said}"
+            ),
+            round=0,
         )
         return {keys.VERDICT: verdict}
 

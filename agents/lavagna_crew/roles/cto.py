@@ -1,16 +1,23 @@
-"""The CTO: designs the program, and splits the work into tasks that build on one another."""
+"""The CTO: designs the program, has its design voted on, and hands out the tasks of an accepted one."""
 
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from lavagna import Agent, Work
-from lavagna_crew import keys, wording
+from lavagna import Agent, Put, Work
+from lavagna_crew import charter, keys, wording
 from lavagna_crew.mind import Mind
 from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.records import Design, Task
-from lavagna_crew.terms import BRIEF_CHARACTERS_MAX, GRACE_SECONDS, WORK, shortened
+from lavagna_crew.roles.voter import ESTIMATE
+from lavagna_crew.terms import (
+    BRIEF_CHARACTERS_MAX,
+    DESIGNS_MAX,
+    GRACE_SECONDS,
+    WORK,
+    shortened,
+)
 
 ROLE = (
     f"{wording.HOUSE} You are the CTO. You design the program and split the work into tasks that "
@@ -46,17 +53,37 @@ DESIGN = Shape(
                 "minItems": 1,
                 "maxItems": 8,
             },
+            "hours": charter.HOURS,
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
         },
-        "required": ["summary", "tasks"],
+        "required": ["summary", "tasks", "hours", "confidence"],
         "additionalProperties": False,
     },
 )
 
 
+ABOUT_TASKS = (
+    "Give each task a short name, the files that only it writes, the tasks that it builds on, and a "
+    "priority: higher first. Tests are not tasks; the tester writes them."
+)
+
+NEXT = f"!('design' in board) && old.value.edition < {DESIGNS_MAX}"
+"""The design was not accepted, and another one may be proposed."""
+
+UNDIVIDED = "entry.value.tasks.exists(task, !(('tasks/' + task) in board))"
+"""The design is accepted, and its tasks are not there."""
+
+
 def cto(name: str, mind: Mind) -> Agent:
-    """The CTO of a crew."""
+    """The CTO of a crew. A design that is accepted is its own write, and wakes it."""
     agent, does = Agent(name, grace_seconds=GRACE_SECONDS), CTO(mind)
     agent.on(keys.GOAL, reads=[keys.DESIGN], when="!('design' in board)", limits=WORK)(does.design)
+    agent.on(charter.DECISIONS, reads=[keys.DESIGN], when=NEXT, own_writes=True, limits=WORK)(
+        does.redesign
+    )
+    agent.on(
+        keys.DESIGN, reads=["tasks/*"], when=UNDIVIDED, own_writes=True, rating=30, limits=WORK
+    )(does.hand_out)
     return agent
 
 
@@ -66,24 +93,61 @@ class CTO:
     def __init__(self, mind: Mind) -> None:
         self._mind = mind
 
-    async def design(self, work: Work) -> Mapping[str, Any]:
-        """Turns a goal into a design and its tasks."""
+    async def design(self, work: Work) -> None:
+        """Turns a goal into a design, which is voted on."""
         assert work.entry is not None
-        question = wording.sections(
+        await self._propose(
+            work,
+            1,
             wording.goal(work.entry.value),
-            "Design the program, and split it into two to five tasks. Give each a short name, the "
-            "files that only it writes, the tasks that it builds on, and a priority: higher first. "
-            "Tests are not tasks; the tester writes them.",
+            f"Design the program, and split it into two to five tasks. {ABOUT_TASKS} {ESTIMATE}",
         )
+
+    async def redesign(self, work: Work) -> None:
+        """Proposes a better design than one that was not accepted."""
+        failed = await work.board.proposals.get(work.activation.key)
+        before: Design = failed.value
+        goal = await work.board.get(keys.GOAL)
+        await self._propose(
+            work,
+            before["edition"] + 1,
+            wording.goal(goal.value),
+            wording.design("Your design, which was not accepted", before),
+            wording.votes(f"The votes ({failed.reason})", failed.ballots),
+            "Propose a better design that meets the objections, and keep what nobody objects to. "
+            f"Give all of it: two to five tasks. {ABOUT_TASKS} {ESTIMATE}",
+        )
+
+    async def hand_out(self, work: Work) -> Mapping[str, Any]:
+        """Hands out the tasks of a design that was accepted."""
+        assert work.entry is not None
+        design: Design = work.entry.value
+        tasks = {keys.task(name): part for name, part in design["parts"].items()}
+        there = await work.board.batch_get(list(tasks))
+        return {key: task for key, task in tasks.items() if key not in there}
+
+    async def _propose(self, work: Work, edition: int, *question: str) -> None:
+        """Thinks, and puts to the vote what comes of it, together with the CTO's own estimate."""
         shape = DESIGN.with_rules(faults_of)
-        prompt = Prompt("cto/design", ROLE, (Message("user", question),), shape)
-        thought = await self._mind.think(work, prompt)
-        replies = thought.value["tasks"]
-        design = Design(
-            summary=shortened(thought.value["summary"]), tasks=[reply["name"] for reply in replies]
+        messages = (Message("user", wording.sections(*question)),)
+        thought = await self._mind.think(
+            work, Prompt(f"cto/design-{edition}", ROLE, messages, shape)
         )
-        tasks = {keys.task(reply["name"]): _task(reply) for reply in replies}
-        return {keys.DESIGN: design, **tasks, **thought.usage}
+        reply = thought.value
+        design = Design(
+            edition=edition,
+            summary=shortened(reply["summary"]),
+            tasks=[task["name"] for task in reply["tasks"]],
+            parts={task["name"]: _task(task) for task in reply["tasks"]},
+        )
+        sure: float = reply["confidence"]
+        await work.complete(
+            [
+                Put(keys.DESIGN, design, expected_version=0, confidence=sure),
+                Put(keys.ESTIMATE, reply["hours"], confidence=sure),
+                *(Put(key, usage) for key, usage in thought.usage.items()),
+            ]
+        )
 
 
 def _task(reply: Mapping[str, Any]) -> Task:

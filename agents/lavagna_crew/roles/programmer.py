@@ -10,6 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import Plan, plan, suite_file, texts
 from lavagna_crew.records import Objection, Result, Review, Submission
+from lavagna_crew.roles.voter import add_vote
 from lavagna_crew.terms import GRACE_SECONDS, PROGRAMMERS, TRIES_MAX, WORK, shortened
 
 ROLE = (
@@ -86,6 +87,7 @@ def programmer(name: str, mind: Mind) -> Agent:
         team=PROGRAMMERS,
         limits=WORK,
     )(does.rework)
+    add_vote(agent, mind, "a programmer who is going to write a part of the program")
     return agent
 
 

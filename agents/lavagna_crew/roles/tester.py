@@ -10,6 +10,7 @@ from lavagna_crew.models.port import Message, Prompt
 from lavagna_crew.models.shapes import Shape
 from lavagna_crew.program import plan, suite_file, texts
 from lavagna_crew.records import FailedTest, Objection, Outcome, Report, Result, Suite
+from lavagna_crew.roles.voter import add_vote
 from lavagna_crew.sandbox.suites import SuiteRun, run_suite
 from lavagna_crew.terms import (
     FAILURE_CHARACTERS_MAX,
@@ -84,6 +85,7 @@ def tester(name: str, mind: Mind) -> Agent:
         own_writes=True,
         limits=WORK,
     )(does.report)
+    add_vote(agent, mind, "the tester who is going to write the tests of the program")
     return agent
 
 
