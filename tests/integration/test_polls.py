@@ -10,7 +10,7 @@ import pytest
 from lavagna_server.clocks import ManualClock
 from lavagna_server.domain.agents import Role
 from lavagna_server.domain.consensus.polls import Choice, Outcome
-from lavagna_server.domain.entries import ChangeType
+from lavagna_server.domain.entries import ChangeType, Kind
 from lavagna_server.domain.errors import (
     ContentMismatch,
     NotAVoter,
@@ -46,6 +46,12 @@ async def test_the_deciding_ballot_the_decision_and_its_effect_are_one_revision(
         "decision": {"ballot": poll.decided_by, "proposal": proposal.newest.key}
     }
     assert decided.newest.change is ChangeType.DECIDED
+    (_, last) = await ada.commits()
+    assert [(each.kind, each.key) for each in last.entries] == [
+        (Kind.BALLOT, f"{proposal.newest.key}/@bob"),
+        (Kind.PROPOSAL, proposal.newest.key),
+        (Kind.NOTE, "design"),
+    ]
     assert decided.opened.value == json_value({"store": "log"})
 
 
