@@ -9,81 +9,97 @@ import typer
 from lavagna import Electorate, Merging, Policy, Voters
 from lavagna_cli.durations import duration
 
+_VOTES = "Votes, with --policy quorum"
+_CLAIMS = "Claims, with --policy weighted"
+
 VoterNames = Annotated[
     list[str] | None,
     typer.Option(
         "--voter",
-        help="Who votes (quorum): AGENT, team:TEAM or *, how much each vote weighs, and whether each"
+        help="Who votes: AGENT, team:TEAM or *, how much each vote weighs, and whether each"
         " can reject alone; may be given again.",
         metavar="WHO[:WEIGHT][:veto]",
+        rich_help_panel=_VOTES,
     ),
 ]
 Approvals = Annotated[
     float | None,
     typer.Option(
-        help="The weight that must accept (quorum): the k of k of n.", metavar="WEIGHT", min=0
+        help="The weight that must accept: the k of k of n.",
+        metavar="WEIGHT",
+        min=0,
+        rich_help_panel=_VOTES,
     ),
 ]
 Share = Annotated[
     float | None,
     typer.Option(
-        help="Or the share of all weight (quorum): at least this, and more than it up to one half."
+        help="Or the share of all weight: at least this, and more than it up to one half."
         " Unset, more than one half.",
         metavar="SHARE",
         min=0,
         max=1,
+        rich_help_panel=_VOTES,
     ),
 ]
 Deadline = Annotated[
     timedelta | None,
     typer.Option(
-        help="A proposal ends undecided after this long (quorum); a day if left out.",
+        help="A proposal ends undecided after this long; a day if left out.",
         metavar="DURATION",
         parser=duration,
+        rich_help_panel=_VOTES,
     ),
 ]
 GroupsMin = Annotated[
     int | None,
     typer.Option(
-        help="From how many voter groups acceptance must come (quorum).", metavar="COUNT", min=0
+        help="From how many voter groups acceptance must come.",
+        metavar="COUNT",
+        min=0,
+        rich_help_panel=_VOTES,
     ),
 ]
 GroupCap = Annotated[
     float | None,
     typer.Option(
-        help="How many times its strongest member a voter group may count (quorum, weighted).",
+        help="How many times its strongest member a voter group may count, of votes and of claims.",
         metavar="TIMES",
         min=1,
+        rich_help_panel=_VOTES,
     ),
 ]
 MergeRules = Annotated[
     list[str] | None,
     typer.Option(
         "--merge",
-        help="How claims are merged (weighted), by the type of value: number, category, collection,"
+        help="How claims are merged, by the type of value: number, category, collection,"
         " record, text; field:PATH for a field of objects; may be given again. "
         "[dim]number: median, mean, min, max, sum, linear-pool, log-pool, select; category:"
         " weighted-plurality, plurality, confidence-buckets; collection: threshold, union, select;"
         " record: fields, select; text: select, lines, reconcile[/]",
         metavar="TYPE=RULE",
+        rich_help_panel=_CLAIMS,
     ),
 ]
 Threshold = Annotated[
     float | None,
     typer.Option(
-        help="Sets keep what more than this share of the weight claims (weighted); half if left out.",
+        help="Sets keep what more than this share of the weight claims; half if left out.",
         metavar="SHARE",
         min=0,
         max=1,
+        rich_help_panel=_CLAIMS,
     ),
 ]
 Reconcilers = Annotated[
     list[str] | None,
     typer.Option(
         "--reconciler",
-        help="Whose claim ends a `reconcile` (weighted): AGENT, team:TEAM or *; the owner if left"
+        help="Whose claim ends a `reconcile`: AGENT, team:TEAM or *; the owner if left"
         " out; may be given again.",
         metavar="WHO",
+        rich_help_panel=_CLAIMS,
     ),
 ]
 

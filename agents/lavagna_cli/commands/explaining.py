@@ -1,10 +1,12 @@
 """explain: how a value or a decision came about."""
 
+from typing import Annotated
+
 import typer
 
 from lavagna import LavagnaError
-from lavagna_cli import documents, explained, polls, values
-from lavagna_cli.arguments import At, Key
+from lavagna_cli import completion, documents, explained, polls, values
+from lavagna_cli.arguments import At
 from lavagna_cli.command import CONSENSUS, Scope, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.options import Format
@@ -22,7 +24,19 @@ app = typer.Typer()
     lavagna explain effort --at 12 -o json
     """,
 )
-async def explain(invocation: Invocation, key: Key, *, at: At = None) -> None:
+async def explain(
+    invocation: Invocation,
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY",
+            help="The key of an entry, or of a proposal.",
+            autocompletion=completion.keys,
+        ),
+    ],
+    *,
+    at: At = None,
+) -> None:
     """Show how an entry, or the decision on a proposal, came about.
 
     Each claim or ballot with its weight as a bar and where that comes from, the rule, the
