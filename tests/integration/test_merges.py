@@ -101,6 +101,28 @@ async def test_claims_that_have_no_merge_are_refused_and_change_nothing(root: Cl
     assert len(await root.commits()) == before
 
 
+async def test_a_merge_obeys_the_schema_that_every_claim_obeys(
+    root: Claimant, clock: ManualClock
+) -> None:
+    schema, merging = '{"type": "integer"}', Merging(MergeRules(number="mean"))
+    await root.region("count", policy=Policy.WEIGHTED, schema_json=schema, merging=merging)
+    ada, bob, cyd = (claimant(root.engine, name) for name in ("ada", "bob", "cyd"))
+    await ada.claim("count", 2)
+    before = len(await root.commits())
+    with pytest.raises(Invalid, match=r"the merge of all claims.*schema of region count"):
+        await bob.claim("count", 3)
+    assert len(await root.commits()) == before
+
+    await bob.claim("count", 4, ttl=timedelta(minutes=1))
+    await cyd.claim("count", 6, ttl=timedelta(minutes=1))
+    await cyd.claim("count", 9)
+    assert (await root.get("count")).value == json_value(5)
+    await clock.advance(60)
+    left = await root.get("count")
+    assert left.value in (json_value(2), json_value(9))
+    assert merge_of(left)["rule"] == "select@1"
+
+
 async def test_time_cannot_be_refused(root: Claimant, clock: ManualClock) -> None:
     """What is left when a claim expires may have no merge by the rule: then the weightiest is selected."""
     merging = Merging(MergeRules(number="sum"))

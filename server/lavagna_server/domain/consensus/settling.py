@@ -25,6 +25,8 @@ from lavagna_server.domain.regions import Policy, Region, Regions
 from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Json, Value, check_value
 
+_MERGE = "the merge of all claims"
+
 Step: TypeAlias = "tuple[Entry | None, Entry]"
 """What an entry was, and what it becomes."""
 
@@ -280,7 +282,9 @@ class _Settling:
 
         try:
             merge = weighed(claims, region, self.hall.standings, text_of)
-            check_value(merge.result.value, field="the merge of all claims", limits=limits)
+            check_value(merge.result.value, field=_MERGE, limits=limits)
+            if region.schema_json:
+                self.hall.check_schema(region, merge.result.value, _MERGE)
         except Invalid:
             if is_seen and claim.exists:
                 raise
