@@ -11,6 +11,7 @@ import pytest
 
 from lavagna_crew.demo.launch import ACCEPTED, NOT_ACCEPTED
 from lavagna_crew.models.scripted import Script, script_for
+from lavagna_crew.terms import DESIGNS_MAX
 from tests.crews.openai_server import Act, Fails, OpenAIServer, Says, openai_server
 from tests.crews.stages import board_on, demonstration, launch, server_on
 
@@ -90,6 +91,32 @@ async def test_a_crew_that_thinks_over_http_builds_the_program_and_accounts_for_
     assert all(
         "## Task simulate" in said and "one experienced programmer" in said for said in votes
     )
+
+
+async def test_a_crew_that_agrees_on_nothing_ends_with_what_was_said_against_it(
+    tmp_path: Path,
+) -> None:
+    script = script_for("lru-cache")
+    assert script is not None
+    usual = like(script)
+    against = {"choice": "reject", "reason": "nobody needs it", "confidence": 1, "hours": 5}
+
+    def object_to_all(question: Mapping[str, Any]) -> Act:
+        return Says(json.dumps(against)) if "/vote-" in turn_of(question) else usual(question)
+
+    async with openai_server(answer=object_to_all) as model:
+        environment = thinking_with(model, tmp_path, LAVAGNA_MODEL="thinker")
+        async with demonstration(launch(tmp_path, "a thing", environment=environment)) as demo:
+            assert await demo.end() == NOT_ACCEPTED
+
+    last = next(line for line in demo.transcript.lines if line.startswith("Not accepted: "))
+    assert f"the crew agrees on no design; the last one, design {DESIGNS_MAX}, ended" in last
+    assert "nobody needs it" in last
+    votes = [line for line in demo.transcript.lines if line.startswith("Vote:")]
+    assert len(votes) == DESIGNS_MAX
+    await demo.transcript.match("Built:  .*, 0 files and 0 of tests")
+    designs = [one for one in model.questions if turn_of(one).startswith("cto/")]
+    assert "reject: nobody needs it" in designs[-1]["messages"][1]["content"]
 
 
 async def test_a_model_that_refuses_ends_the_demonstration_with_the_remedy(tmp_path: Path) -> None:
