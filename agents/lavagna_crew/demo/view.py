@@ -21,7 +21,7 @@ BAD = ("FAILED", "votes NO", "is REJECTED", "is UNDECIDED")
 """What is shown in red."""
 
 CHANGES_SHOWN = 9
-WAITS_SHOWN = 4
+WAITS_SHOWN = 3
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 STYLES = {
