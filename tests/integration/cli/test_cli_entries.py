@@ -20,7 +20,8 @@ async def test_a_written_value_is_read_back_with_all_that_was_said_of_it(shell: 
     written = await shell.read("put", KEY, '{"n": 1.10}', *labels)
     entry = await shell.read("get", KEY)
 
-    assert written == {"key": KEY, "version": 1, "revision": 1, "change": "created"}
+    made = {"key": KEY, "kind": "note", "version": 1, "revision": 1, "change": "created"}
+    assert written == made
     assert (entry["key"], entry["value"], entry["form"]) == (KEY, {"n": 1.1}, "json")
     assert (entry["author"], entry["version"], entry["change"]) == ("ada", 1, "created")
     assert (entry["tags"], entry["confidence"], entry["sources"]) == (["a", "b"], 0.5, ["talk"])
