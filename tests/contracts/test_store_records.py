@@ -61,7 +61,9 @@ RECORDS: list[Record] = [
     Standing(
         "atelier",
         "bob",
-        calibration=UNCALIBRATED.observed(0.9, right=True).observed(0.1, right=False),
+        calibrations={
+            "effort/ü": UNCALIBRATED.observed(0.9, right=True).observed(0.1, right=False)
+        },
     ),
     Region(
         "atelier",

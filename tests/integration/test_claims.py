@@ -220,15 +220,38 @@ async def test_what_is_true_ends_the_claims_and_teaches_the_calibration(root: Cl
     entry = await root.get("effort")
     assert (entry.value, entry.author, entry.confidence) == (json_value(4), "ceo", 1.0)
     assert json.loads(entry.basis)["resolution"]["right"] == ["ada"]
+    standings = {
+        agent: await engine.agents.standing(root.caller, agent) for agent in ("ada", "bob", "cyd")
+    }
     worth = {
-        agent: (await engine.agents.standing(root.caller, agent)).calibration.probability(0.9)
-        for agent in ("ada", "bob", "cyd")
+        agent: standing.calibration_in("effort").probability(0.9)
+        for agent, standing in standings.items()
     }
     assert worth["bob"] < worth["cyd"] == 0.9 < worth["ada"]
+    assert [standing.version for standing in standings.values()] == [0, 0, 0]
     with pytest.raises(NotFound, match="claims about effort"):
         await ceo.resolve("effort", 4)
     # A claim after that starts anew.
     assert (await bob.claim("effort", 6)).merged.value == json_value(6)  # type: ignore[union-attr]
+
+
+@pytest.mark.guarantee("S8")
+async def test_what_was_resolved_where_one_may_not_read_shows_nowhere_else(root: Claimant) -> None:
+    engine = root.engine
+    await root.region("secret", policy=Policy.WEIGHTED, owner="ceo", readers=("ada",))
+    ceo, ada, cyd = (claimant(engine, name) for name in ("ceo", "ada", "cyd"))
+    await ada.claim("effort", 5, confidence=0.9)
+    before = await cyd.explain("effort")
+    for _ in range(3):
+        await ada.claim("secret", 1, confidence=0.9)
+        await ceo.resolve("secret", 2)
+    await ada.claim("effort", 5, confidence=0.9)
+    after = await cyd.explain("effort")
+
+    assert after.judgements == before.judgements
+    assert after.merge is not None
+    assert before.merge is not None
+    assert after.merge.weights == before.merge.weights
 
 
 async def test_only_the_owner_and_administrators_say_what_is_true(root: Claimant) -> None:

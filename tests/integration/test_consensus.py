@@ -289,6 +289,29 @@ async def test_the_ballots_of_others_and_their_effects_are_no_own_writes(ada: Vo
     assert len(await bob.acquire()) == 1
 
 
+async def test_the_deciding_voters_own_gate_opens_too(ada: Voter) -> None:
+    """Bob's vote brings Ada's plan, which Bob's work waits for: that is Ada's doing, and none of Bob's own."""
+    bob = voter(ada.engine, "bob")
+    for desk in (ada, bob):
+        await desk.trigger(
+            f"gate-{desk.agent}", "tasks/{task}", reads=("design",), when="'design' in board"
+        )
+    await voter(ada.engine, "cyd").put("tasks/1", "wait for the design")
+    await bob.vote(await ada.propose("design", "log"))
+
+    assert await ada.acquire() == ()
+    assert len(await bob.acquire()) == 1
+
+
+async def test_a_gate_counts_notes_and_neither_proposals_nor_ballots(ada: Voter) -> None:
+    await ada.trigger("gate", "start", reads=("design/**",), when="size(board) >= 2")
+    await ada.put("start", 1)
+    await voter(ada.engine, "bob").propose("design/a", 1)
+    await ada.propose("design/b", 2)
+
+    assert await ada.acquire() == ()
+
+
 async def test_a_conditions_on_a_decision_can_look_at_how_it_came_about(ada: Voter) -> None:
     await ada.trigger(
         "lost",

@@ -48,7 +48,7 @@ class Limits:
     reads_bytes_max: int = 2 << 20
     """Bytes of the values that one evaluation of a condition may look at."""
     reason_bytes_max: int = 4_096
-    """UTF-8 bytes of the reason of a failure."""
+    """UTF-8 bytes of a reason: of a failure, of a ballot, of a withdrawal."""
     schema_bytes_max: int = 64 << 10
     """UTF-8 bytes of a region's JSON Schema."""
     regions_max: int = 1_000

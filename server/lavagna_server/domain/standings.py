@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lavagna_server.domain.consensus.polls import Elector
@@ -23,8 +23,13 @@ class Standing:
     group: str = ""
     """The voter group: agents that are no independent witnesses of each other, such as copies of one model. Empty means its own."""
     version: int = 1
-    calibration: Calibration = UNCALIBRATED
-    """What its stated confidence has been worth so far, learnt from its resolved claims."""
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
+    """What its stated confidence has been worth so far, by the path of the region in which its claims were resolved: what is learnt where
+    somebody may not read must not show elsewhere, and who estimates efforts well need not know the weather."""
+
+    def calibration_in(self, path: str) -> Calibration:
+        """What its stated confidence has been worth in a region."""
+        return self.calibrations.get(path, UNCALIBRATED)
 
 
 class Standings:
@@ -52,10 +57,11 @@ class Standings:
         """The agents that are meant by agents, `team:` names and `*`."""
         return frozenset(agent for name in names for agent in self._agents(name))
 
-    def voter(self, agent: str, confidence: float | None) -> Voter:
-        """An agent whose word, stated with this confidence, is to be weighed."""
+    def voter(self, agent: str, confidence: float | None, path: str) -> Voter:
+        """An agent whose word, stated with this confidence in a region, is to be weighed."""
         standing = self.of(agent)
-        return Voter(agent, standing.group, standing.trust, confidence, standing.calibration)
+        known = standing.calibration_in(path)
+        return Voter(agent, standing.group, standing.trust, confidence, known)
 
     def group_of(self, agent: str) -> str:
         """The voter group of an agent."""

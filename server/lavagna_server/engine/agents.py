@@ -84,7 +84,7 @@ class Agents:
                     expected=expected_version,
                     current=known.version,
                 )
-            wanted = replace(draft, version=known.version, calibration=known.calibration)
+            wanted = replace(draft, version=known.version, calibrations=known.calibrations)
             if wanted == known:
                 return known
             if not known.version and len(standings) >= self._limits.agents_max:

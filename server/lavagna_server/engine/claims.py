@@ -167,7 +167,7 @@ class Claims:
             note = state.newest(EntryId(Kind.NOTE, truth.key))
             steps.append((note, _true(note, truth, verdicts, pen)))
             for claim in claims:
-                _learn(work, state, claim, is_right=verdicts[claim.author])
+                _learn(work, state, claim, region.path, is_right=verdicts[claim.author])
             self._log.conclude(
                 work,
                 name,
@@ -257,9 +257,10 @@ def _true(note: Entry | None, truth: Truth, verdicts: dict[str, bool], pen: Pen)
     )
 
 
-def _learn(work: Workspace, state: SpaceState, claim: Entry, *, is_right: bool) -> None:
-    """An agent's calibration after one more of its claims was resolved."""
+def _learn(work: Workspace, state: SpaceState, claim: Entry, path: str, *, is_right: bool) -> None:
+    """An agent's calibration in a region after one more of its claims was resolved."""
     standing = state.standings.of(claim.author)
     stated = 1.0 if claim.confidence is None else claim.confidence
-    calibration = standing.calibration.observed(stated, right=is_right)
-    work.save(replace(standing, version=standing.version + 1, calibration=calibration))
+    learnt = standing.calibration_in(path).observed(stated, right=is_right)
+    # Its version counts what people said of the agent, and this is none of theirs.
+    work.save(replace(standing, calibrations={**standing.calibrations, path: learnt}))

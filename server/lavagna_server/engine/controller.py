@@ -15,6 +15,7 @@ from lavagna_server.domain.entries import (
     Commit,
     Entry,
     EntryId,
+    Kind,
     Occasion,
     SpaceName,
     later,
@@ -39,6 +40,8 @@ class _Touch:
     """Changes of what it is about: the entry and what it was before."""
     reads: list[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
     """What the patterns of its `reads` bound."""
+    read_authors: set[str] = field(default_factory=set[str])
+    """Who changed what its condition reads."""
 
 
 def _source_of(trigger: Trigger, entry: Entry) -> Source | None:
@@ -76,9 +79,9 @@ class Controller:
     ) -> None:
         if trigger.mode is Mode.EDGE:
             for entry in self._subjects(work, trigger, touch):
-                # What was only read again has changed by the commit's doing; what changed itself, by its author's.
-                author = entry.author if entry.id in touch.changes else commit.author
-                own = self._is_own(board, trigger, author)
+                changed = entry.id in touch.changes
+                authors = {entry.author} if changed else touch.read_authors
+                own = all(self._is_own(board, trigger, author) for author in authors)
                 self._edge(work, trigger, entry, commit.cause, may_fire=not own)
         elif trigger.mode is Mode.EVERY:
             for entry, old in touch.changes.values():
@@ -161,13 +164,17 @@ class Controller:
             return touched
         for entry, old in zip(commit.entries, before, strict=True):
             for interest in index.match(entry.key):
+                if interest.reads and entry.kind is not Kind.NOTE:
+                    continue  # conditions read notes
                 touch = touched.setdefault(interest.trigger, _Touch())
                 if not interest.reads:
                     touch.changes[entry.id] = (entry, old)
                     continue
                 bind = board.triggers[interest.trigger].reads[interest.place].match(entry.key)
-                if bind is not None and bind not in touch.reads:
-                    touch.reads.append(bind)
+                if bind is not None:
+                    touch.read_authors.add(entry.author)
+                    if bind not in touch.reads:
+                        touch.reads.append(bind)
         return touched
 
     def _subjects(self, work: Workspace, trigger: Trigger, touch: _Touch) -> Iterator[Entry]:

@@ -98,9 +98,10 @@ class Evaluator:
         keys = tuple(entry.key for entry in read)
         if excess := self._excess(read):
             return Evaluated(Verdict.ERROR, error=excess, read_keys=keys)
+        says = trigger.when + trigger.rating
         names = {
-            "entry": _as_map(subject.entry),
-            "old": _as_map(subject.old),
+            "entry": _as_map(subject.entry, says),
+            "old": _as_map(subject.old, says),
             "board": {
                 entry.key: entry.value.decoded() for entry in read if entry.value is not None
             },
@@ -123,7 +124,7 @@ class Evaluator:
             if bound.is_literal:
                 entries = [view.newest(trigger.space, EntryId(Kind.NOTE, bound.text))]
             else:
-                entries = list(view.matching(trigger.space, bound))
+                entries = list(view.matching(trigger.space, bound, frozenset({Kind.NOTE})))
             for entry in entries:
                 if entry is not None and entry.exists and regions.may_read(entry.key, reader):
                     found[entry.id] = entry
@@ -157,9 +158,11 @@ class Evaluator:
         return Evaluated(Verdict.TRUE, rating.value, read_keys=keys)
 
 
-def _as_map(entry: Entry | None) -> dict[str, Any] | None:
+def _as_map(entry: Entry | None, says: str) -> dict[str, Any] | None:
+    """The entry as conditions see it; what it rests on is taken apart only where they say so, for that may be long."""
     if entry is None:
         return None
+    names_basis = bool(entry.basis) and "basis" in says
     return {
         "key": entry.key,
         "kind": entry.kind.value,
@@ -172,5 +175,5 @@ def _as_map(entry: Entry | None) -> dict[str, Any] | None:
         "confidence": entry.confidence,
         "sources": list(entry.sources),
         "committed_at": entry.committed_at,
-        "basis": json.loads(entry.basis) if entry.basis else {},
+        "basis": json.loads(entry.basis) if names_basis else {},
     }

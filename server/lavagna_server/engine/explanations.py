@@ -16,15 +16,17 @@ from lavagna_server.domain.entries import Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.domain.errors import NotFound
 from lavagna_server.domain.keys import Pattern, below
 from lavagna_server.domain.regions import Policy, Region
-from lavagna_server.domain.weighing.calibration import Calibration
+from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
 from lavagna_server.domain.weighing.reliability import Answer, Reliability, estimated
 from lavagna_server.engine.consensus import Proposal, proposal_in
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.reading import ReadPoint, StateAt, state_at
 from lavagna_server.ports.store import Snapshot
 
-POLLS_MAX = 1_000
-"""Decided proposals of a region from which reliability is estimated."""
+NAMES_MAX, POLLS_MAX, ANSWERS_MAX = 10_000, 200, 1_000
+"""How many proposals of a region are looked through for the newest, of how many of those the ballots are looked at, and how many ballots
+count towards reliability: with them an estimate takes some tenths of a second at most."""
+_DECIDED = frozenset({Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNDECIDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,11 @@ class Explanations:
         people = {*claims, *_voters(proposal), *_resolved(basis)}
         reliable = _reliability(state, region) if people and region else {}
         judgements = tuple(
-            Judgement(agent, board.standings.of(agent).calibration, reliable.get(agent))
+            Judgement(
+                agent,
+                board.standings.of(agent).calibration_in(region.path) if region else UNCALIBRATED,
+                reliable.get(agent),
+            )
             for agent in sorted(people)
         )
         return Explanation(
@@ -141,17 +147,17 @@ def _resolved(basis: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _reliability(state: StateAt, region: Region) -> dict[str, Reliability]:
-    """How often voters are right, as far as their agreement in the region's decided proposals shows it."""
+    """How often voters are right, as far as their agreement in the region's newest decided proposals shows it."""
     within = Pattern(f"{region.path}/**", (*region.path.split("/"), "**"))
+    named = list(islice(state.changed(within, Kind.PROPOSAL, 0), NAMES_MAX))
+    newest = sorted(named, key=lambda each: each.key.rpartition("/")[2], reverse=True)[:POLLS_MAX]
     answers: list[Answer] = []
-    for id_ in islice(state.changed(within, Kind.PROPOSAL, 0), POLLS_MAX):
-        newest = state.known([id_])[id_]
-        poll = poll_of(newest)
-        if poll.outcome not in {Outcome.ACCEPTED, Outcome.REJECTED, Outcome.UNDECIDED}:
-            continue
-        answers += [
-            Answer(id_.key, ballot.voter, ballot.choice.value)
-            for ballot in poll.ballots
-            if ballot.choice is not Choice.ABSTAIN
-        ]
+    for id_, entry in state.known(newest).items():
+        poll = poll_of(entry)
+        if poll.outcome in _DECIDED and len(answers) + len(poll.ballots) <= ANSWERS_MAX:
+            answers += [
+                Answer(id_.key, ballot.voter, ballot.choice.value)
+                for ballot in poll.ballots
+                if ballot.choice is not Choice.ABSTAIN
+            ]
     return {each.voter: each for each in estimated(answers).voters}

@@ -17,7 +17,7 @@ from lavagna_server.domain.regions import Electorate, Merging, Policy, Region, R
 from lavagna_server.domain.schedules import Schedule
 from lavagna_server.domain.standings import Standing
 from lavagna_server.domain.triggers import Mode, Source, Statistics, Trigger, TriggerLimits
-from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
+from lavagna_server.domain.weighing.calibration import Calibration
 from lavagna_server.storage.damage import of_row
 from lavagna_server.storage.rows import Cells, Row, micros, micros_or_none, moment_or_none
 
@@ -133,14 +133,14 @@ def agent_of(row: Row) -> Agent:
 
 def standing_cells(standing: Standing) -> Cells:
     """A standing's row."""
-    calibration = standing.calibration
+    calibrations = {path: each.to_json() for path, each in standing.calibrations.items()}
     return (
         standing.board,
         standing.agent,
         standing.trust,
         standing.group,
         standing.version,
-        "" if calibration == UNCALIBRATED else calibration.to_json(),
+        _encoded(calibrations),
     )
 
 
@@ -148,8 +148,12 @@ def standing_cells(standing: Standing) -> Cells:
 def standing_of(row: Row) -> Standing:
     """The standing of a row."""
     board, agent, trust, group, version, text = row
-    calibration = Calibration.from_json(text, field="calibration") if text else UNCALIBRATED
-    return Standing(board, agent, trust, group, version, calibration)
+    stored: dict[str, str] = json.loads(text)
+    calibrations = {
+        path: Calibration.from_json(each, field=f"calibrations[{path}]")
+        for path, each in stored.items()
+    }
+    return Standing(board, agent, trust, group, version, calibrations)
 
 
 def trigger_cells(trigger: Trigger) -> Cells:

@@ -177,7 +177,7 @@ class Standings(_Row, table=True):
     trust: float
     voter_group: str
     version: int = Field(sa_type=BigInteger)
-    calibration: str
+    calibrations: str
 
 
 class Triggers(_Row, table=True):

@@ -101,7 +101,7 @@ def weighed(
     merging = region.merging
     heard = listened(_testimonies(claims, {}))
     types = {voice.type for voice in heard}
-    voters = [standings.voter(claim.author, claim.confidence) for claim in claims]
+    voters = [standings.voter(claim.author, claim.confidence, region.path) for claim in claims]
     is_known = all(voter.calibration.claims >= RESOLVED_MIN for voter in voters)
     scale = Scale.LOG_ODDS if is_known and not types <= _AVERAGED else Scale.PROBABILITY
     weights = weigh(
