@@ -22,8 +22,8 @@ from lavagna_server.domain.errors import Invalid
 IMAGINED_RIGHT = 2.0
 IMAGINED_WRONG = 1.0
 """Answers that each voter is imagined to have given: so many right ones where a category was true, and so many of each wrong one."""
-ROUNDS_MAX = 30
-TOLERANCE = 1e-9
+ROUNDS_MAX = 100
+TOLERANCE = 1e-6
 """The estimate has settled when no probability of an item moves further in a round."""
 
 Shares: TypeAlias = tuple[float, ...]
