@@ -14,6 +14,7 @@ from lavagna_cli import progress
 from lavagna_cli.command import SERVER, command
 from lavagna_cli.invocation import Invocation
 from lavagna_cli.replay import Batch, Replay, batches
+from lavagna_cli.screen import Screen
 from lavagna_cli.survey import Survey, lines_again, opened, surveyed
 
 app = typer.Typer()
@@ -64,16 +65,7 @@ async def import_(
             )
             tally = Tally(await _newest_revision(board))
             await _replay(invocation, replay, source, survey.lines, tally)
-    if survey.displaced:
-        screen.remark(
-            f"{survey.displaced} versions had as many sources as fit;"
-            " the last one gave way to where the version comes from."
-        )
-    if survey.left_out:
-        screen.remark(
-            f"{survey.left_out} versions of proposals, ballots and claims were left out, which only a"
-            " server makes; what they came to is there."
-        )
+    _tell(screen, survey)
     screen.done(
         {
             "board": board.name,
@@ -85,6 +77,20 @@ async def import_(
         bare=str(tally.commits),
         remark=tally.told(board.name),
     )
+
+
+def _tell(screen: Screen, survey: Survey) -> None:
+    """Says what the import could not take over as it was."""
+    if survey.displaced:
+        screen.remark(
+            f"{survey.displaced} versions had as many sources as fit;"
+            " the last one gave way to where the version comes from."
+        )
+    if survey.left_out:
+        screen.remark(
+            f"{survey.left_out} versions of proposals, ballots and claims were left out, which only a"
+            " server makes; what they came to is there."
+        )
 
 
 @dataclass(slots=True)

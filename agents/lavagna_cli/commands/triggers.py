@@ -46,6 +46,14 @@ async def get(invocation: Invocation, trigger_id: Id) -> None:
     _show(invocation.screen, trigger)
 
 
+Team = Annotated[
+    str,
+    typer.Option(
+        help="The team whose members take its work; you alone if left out.", metavar="TEAM"
+    ),
+]
+
+
 @command(
     app,
     name="set",
@@ -70,12 +78,7 @@ async def set_(
     due_at: DueAt = None,
     time_zone: TimeZone = "",
     limit: LimitPairs = None,
-    team: Annotated[
-        str,
-        typer.Option(
-            help="The team whose members take its work; you alone if left out.", metavar="TEAM"
-        ),
-    ] = "",
+    team: Team = "",
     own_writes: Annotated[
         bool, typer.Option("--own-writes", help="Your own writes wake it too.")
     ] = False,

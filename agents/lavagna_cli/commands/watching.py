@@ -21,6 +21,15 @@ from lavagna_cli.screen import Screen
 app = typer.Typer()
 
 
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        help="Go on where this token of an earlier watch of the same patterns left off.",
+        metavar="TOKEN",
+    ),
+]
+
+
 @command(
     app,
     panel=ENTRIES,
@@ -42,13 +51,7 @@ async def watch(
         ),
     ] = None,
     *,
-    resume: Annotated[
-        str | None,
-        typer.Option(
-            help="Go on where this token of an earlier watch of the same patterns left off.",
-            metavar="TOKEN",
-        ),
-    ] = None,
+    resume: Resume = None,
     since: Annotated[
         int | None,
         typer.Option(help="Begin after this revision; 0: all there is.", metavar="REVISION", min=0),
