@@ -151,6 +151,19 @@ async def test_it_is_rejected_as_soon_as_it_cannot_be_accepted_any_more(ada: Vot
     assert stand(ended).outcome is Outcome.REJECTED
 
 
+@pytest.mark.guarantee("C3")
+async def test_it_is_rejected_while_one_has_yet_to_vote_who_could_change_nothing(
+    ada: Voter,
+) -> None:
+    proposal = await voter(ada.engine, "zed").propose("design", "log")
+    await voter(ada.engine, "bob").vote(proposal, Choice.REJECT)
+    ended = await voter(ada.engine, "cyd").vote(proposal, Choice.REJECT)
+
+    assert (stand(ended).outcome, len(stand(ended).ballots)) == (Outcome.REJECTED, 2)
+    with pytest.raises(PollClosed):
+        await ada.vote(proposal)
+
+
 @pytest.mark.guarantee("C1")
 async def test_the_electorate_is_that_of_the_moment_in_which_it_was_proposed(ada: Voter) -> None:
     proposal = await ada.propose("design", "log")
