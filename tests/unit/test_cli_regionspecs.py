@@ -80,6 +80,11 @@ def test_what_is_no_rule_is_refused(said: str) -> None:
         Terms(merge=[said]).merging(Policy.WEIGHTED)
 
 
+def _terms_for(said: Terms, policy: Policy) -> tuple[Electorate | None, Merging | None]:
+    """What the options come to."""
+    return said.electorate(policy), said.merging(policy)
+
+
 @pytest.mark.parametrize(
     ("policy", "terms", "fault"),
     [
@@ -96,8 +101,7 @@ def test_an_option_that_means_nothing_to_the_policy_is_refused(
 ) -> None:
     said = Terms(**terms)
     with pytest.raises(typer.BadParameter, match=fault):
-        built = (said.electorate(policy), said.merging(policy))
-        pytest.fail(f"it was taken: {built}")
+        _terms_for(said, policy)
 
 
 @pytest.mark.parametrize(
