@@ -19,6 +19,7 @@ from tests.properties.merge_cases import (
     FACTORS,
     LAW,
     LINES,
+    MIXED,
     NUMBER_CASES,
     PLACES,
     RECORD_CASES,
@@ -252,3 +253,48 @@ def test_a_median_is_as_near_to_all_weight_as_any_number_can_be(data: st.DataObj
     assert result == min(
         number(each.value) for each in weighed if distance(number(each.value)) == best
     )
+
+
+@LAW
+@given(data=st.data())
+def test_of_several_types_the_heaviest_is_merged_as_if_it_stood_alone(data: st.DataObject) -> None:
+    claims = [replace(claim, weight=claim.weight or 1.0) for claim in data.draw(MIXED.claims())]
+    camps: dict[type, list[Claim]] = {}
+    for claim in claims:
+        camps.setdefault(_type_of(claim.value), []).append(claim)
+    weights = {
+        each: sum(Fraction(repr(claim.weight)) for claim in camp) for each, camp in camps.items()
+    }
+    heaviest = [each for each, weight in weights.items() if weight == max(weights.values())]
+    result = MIXED.merge(claims)
+
+    if len(heaviest) == 1:
+        alone = MIXED.merge(camps[heaviest[0]])
+        assert result.value == alone.value
+        assert result.rule == alone.rule + (" (mixed types)" if len(camps) > 1 else "")
+        others = {claim.agent for claim in claims} - {share.agent for share in alone.support}
+        assert set(result.dissent) == {*alone.dissent, *others}
+    else:
+        assert result.rule == "weighted-plurality@1 (mixed types)"
+        assert canonical(result.value.decoded()) in {canonical(c.value.decoded()) for c in claims}
+
+
+@LAW
+@given(data=st.data(), place=PLACES, factor=FACTORS)
+def test_more_weight_never_makes_the_type_of_a_claim_lose(
+    data: st.DataObject, place: int, factor: float
+) -> None:
+    claims = data.draw(MIXED.claims())
+    changed = heavier(claims, place % len(claims), factor)
+    own = _type_of(claims[place % len(claims)].value)
+
+    if _type_of(MIXED.merge(claims).value) is own:
+        assert _type_of(MIXED.merge(changed).value) is own
+
+
+def _type_of(value: Value) -> type:
+    """The type of JSON that a rule is chosen for; words, true, false and null are of one."""
+    decoded = value.decoded()
+    if isinstance(decoded, bool | str) or decoded is None:
+        return str
+    return float if isinstance(decoded, int | float) else type(decoded)

@@ -129,13 +129,21 @@ def test_the_confidence_of_a_record_is_the_mean_over_its_fields() -> None:
     assert result.confidence == pytest.approx((0.8 + 0.5 * 0.5 + 0.5 * 2 / 3) / 2, rel=1e-15)
 
 
-def test_a_field_of_different_types_is_voted_on() -> None:
+def test_a_field_of_different_types_is_merged_as_the_type_with_most_weight() -> None:
     result = merge(
-        MergeRules(), claim("a", {"x": None}), claim("b", {"x": 5}), claim("c", {"x": 5})
+        MergeRules(number="max"),
+        claim("a", {"x": None}),
+        claim("b", {"x": 5}),
+        claim("c", {"x": 6}),
     )
 
-    assert result.value.content == '{"x": 5}'
-    assert "x: 5 by weighted-plurality@1 (mixed types), against a" in result.working
+    assert result.value.content == '{"x": 6}'
+    assert "x: 2 of weight 3 claims a number: no say for a" in result.working
+    assert "x: 6 by max@1 (mixed types), against a, b" in result.working
+
+    even = merge(MergeRules(), claim("a", {"x": None}), claim("b", {"x": 5}))
+    assert even.value.content == '{"x": 5}', "it comes before null in canonical JSON"
+    assert "x: 5 by weighted-plurality@1 (mixed types), against a" in even.working
 
 
 def test_an_override_that_is_for_another_type_leaves_the_rule_of_the_type() -> None:

@@ -142,18 +142,59 @@ def test_what_is_to_be_reconciled_is_open_as_long_as_claims_differ() -> None:
     assert (result.value.content, result.rule, result.is_open) == ("two", "reconcile@1", False)
 
 
-def test_claims_of_different_types_are_voted_on_whole() -> None:
+def test_of_claims_of_different_types_the_type_with_most_weight_is_merged_by_its_rule() -> None:
+    result = merge(
+        MergeRules(number="mean"),
+        json_claim("a", "5", confidence=0.9),
+        json_claim("b", "10"),
+        json_claim("c", '"six"', weight=1.5),
+        text_claim("d", "6", weight=0.25),
+    )
+
+    assert (result.value.content, result.rule) == ("7.5", "weighted-mean@1 (mixed types)")
+    assert result.confidence == pytest.approx((0.9 * 5 / 7.5 + 7.5 / 10) / 3.75)
+    assert result.dissent == ("a", "b", "c", "d"), "no number is within a tenth of the mean"
+    assert [share.agreement for share in result.support][2:] == [0, 0]
+    assert result.working[0] == "2 of weight 3.75 claims a number: no say for c, d"
+
+
+def test_many_who_claim_other_things_of_one_type_outweigh_one_of_another() -> None:
+    """As whole values each of them weighs less than the stray one."""
+    claims = [json_claim(agent, f'"{agent}"') for agent in "abc"]
+    result = merge(MergeRules(), *claims, json_claim("d", "5", weight=2.5))
+
+    assert (result.value.content, result.dissent) == ('"a"', ("b", "c", "d"))
+    assert result.rule == "weighted-plurality@1 (mixed types)"
+
+
+def test_where_types_weigh_the_same_whole_values_are_voted_on() -> None:
     result = merge(
         MergeRules(),
         json_claim("a", "5"),
         json_claim("b", "6"),
-        json_claim("c", '"six"', weight=1.5),
-        text_claim("d", "6"),
+        json_claim("c", '"six"', weight=2),
+        text_claim("d", "6", weight=0.5),
     )
 
     assert (result.value.content, result.rule) == ('"six"', "weighted-plurality@1 (mixed types)")
-    assert result.confidence == 1.5 / 4.5
+    assert result.confidence == 2 / 4.5
     assert result.dissent == ("a", "b", "d")
+
+
+def test_texts_that_outweigh_other_types_are_merged_by_line() -> None:
+    claims = [
+        text_claim("a", "ONE\n\ntwo\n"),
+        text_claim("b", "one\n\nTWO\n"),
+        json_claim("c", "1"),
+    ]
+    result = merged(claims, MergeRules(text="lines"), base="one\n\ntwo\n")
+
+    assert result is not None
+    assert (result.value, result.rule) == (
+        Value(Form.TEXT, "ONE\n\nTWO\n"),
+        "lines@1 (mixed types)",
+    )
+    assert result.dissent == ("c",)
 
 
 def test_a_text_and_json_of_the_same_letters_are_two_values() -> None:
@@ -165,8 +206,8 @@ def test_a_text_and_json_of_the_same_letters_are_two_values() -> None:
     assert result.dissent == ("a",)
 
 
-@pytest.mark.parametrize("weight", [0.0, 1e-300])
-def test_a_stray_type_counts_only_with_weight(weight: float) -> None:
+@pytest.mark.parametrize("weight", [0.0, 1e-300, 1.0, 2.9])
+def test_one_stray_type_leaves_the_rule_of_the_others(weight: float) -> None:
     result = merge(
         MergeRules(),
         json_claim("a", "5"),
@@ -175,6 +216,6 @@ def test_a_stray_type_counts_only_with_weight(weight: float) -> None:
         json_claim("d", '"?"', weight=weight),
     )
 
-    assert result.rule == ("weighted-plurality@1 (mixed types)" if weight else "weighted-median@1")
-    assert result.value.content == ("5" if weight else "6")
+    mark = " (mixed types)" if weight else ""
+    assert (result.value.content, result.rule) == ("6", f"weighted-median@1{mark}")
     assert "d" in result.dissent

@@ -34,7 +34,7 @@ def selected(voices: Sequence[Voice], *, rule: str = "select@1") -> Outcome:
 
 
 def mixed(voices: Sequence[Voice]) -> Outcome:
-    """The whole value that has the most weight, of values of different types."""
+    """The whole value that has the most weight, of values of types that weigh the same."""
     return _elected("weighted-plurality@1 (mixed types)", voices, _weight)
 
 

@@ -22,9 +22,10 @@ from lavagna_server.domain.merging.voices import (
     Voice,
     canonical,
     listened,
+    weight_of,
     with_a_say,
 )
-from lavagna_server.domain.merging.workings import listed, names
+from lavagna_server.domain.merging.workings import listed, names, shown
 from lavagna_server.domain.values import Form, Value
 
 WORKING_LINES_MAX = 500
@@ -70,7 +71,7 @@ def _outcome(
 ) -> Outcome:
     types = {voice.type for voice in voices}
     if len(types) > 1:
-        return categories.mixed(voices)
+        return _of_types(voices, rules, path, base)
     [value_type] = types
     name = rules.chosen(value_type, path)
     if name == SELECT:
@@ -78,6 +79,35 @@ def _outcome(
     if name == RECONCILE:
         return _reconciled(voices)
     return _by_type(value_type, name, voices, rules, path, base)
+
+
+def _of_types(
+    voices: Sequence[Voice], rules: MergeRules, path: str | None, base: str | None
+) -> Outcome:
+    """First the type is voted on, so that one stray claim does not turn a median into a vote; then what claims it is merged by its rule.
+
+    Where types lead alike, whole values are voted on.
+    """
+    camps: dict[ValueType, list[Voice]] = {}
+    for voice in voices:
+        camps.setdefault(voice.type, []).append(voice)
+    weights = {value_type: weight_of(camp) for value_type, camp in camps.items()}
+    heaviest = max(weights.values())
+    leading = [value_type for value_type, weight in weights.items() if weight == heaviest]
+    if len(leading) > 1:
+        return categories.mixed(voices)
+    outcome = _outcome(camps[leading[0]], rules, path, base)
+    rule = f"{outcome.rule} (mixed types)"
+    return replace(outcome, rule=rule, working=partial(_type_account, camps, weights, outcome))
+
+
+def _type_account(
+    camps: Mapping[ValueType, Sequence[Voice]], weights: Mapping[ValueType, Fraction], won: Outcome
+) -> Iterator[str]:
+    others = names(chain.from_iterable(camp for each, camp in camps.items() if each != won.type))
+    total = shown(sum(weights.values(), Fraction(0)))
+    yield f"{shown(weights[won.type])} of weight {total} claims a {won.type.value}: no say for {others}"
+    yield from won.working()
 
 
 def _by_type(
