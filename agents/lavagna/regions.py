@@ -39,7 +39,7 @@ class Voters:
     """Some of an electorate, alike in what their votes weigh."""
 
     name: str
-    """An agent, `team:{team}`, or `*` for every agent that is registered on the board."""
+    """An agent, `team:{team}`, `role:agent`, `role:admin`, or `*` for every agent that is registered."""
     weight: float = 1.0
     """How much the vote of each weighs; more than 0."""
     veto: bool = False

@@ -16,7 +16,7 @@ VoterNames = Annotated[
     list[str] | None,
     typer.Option(
         "--voter",
-        help="Who votes: AGENT, team:TEAM or *, how much each vote weighs, and whether each"
+        help="Who votes: AGENT, team:TEAM, role:agent, role:admin or *, how much each vote weighs, and whether each"
         " can reject alone; may be given again.",
         metavar="WHO[:WEIGHT][:veto]",
         rich_help_panel=_VOTES,
@@ -106,6 +106,7 @@ Reconcilers = Annotated[
 VETO = "veto"
 """The word after a voter who can reject alone."""
 _TEAM = "team"
+_ROLE = "role"
 FIELD = "field:"
 """What stands before the path of a field with a rule of its own."""
 TYPES = ("number", "category", "collection", "record", "text")
@@ -175,9 +176,9 @@ class Terms:
 
 
 def _voters(text: str) -> Voters:
-    """The voters that `NAME[:WEIGHT][:veto]` says; a team's name has a colon of its own."""
+    """The voters that `NAME[:WEIGHT][:veto]` says; a team's and a role's have a colon of their own."""
     name, *rest = text.split(":")
-    if name == _TEAM and rest and rest[0]:
+    if name in {_TEAM, _ROLE} and rest and rest[0]:
         name = f"{name}:{rest.pop(0)}"
     veto = bool(rest) and rest[-1] == VETO
     weights = rest[:-1] if veto else rest

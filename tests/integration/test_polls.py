@@ -18,6 +18,7 @@ from lavagna_server.domain.errors import (
     QuorumImpossible,
 )
 from lavagna_server.domain.regions import Electorate, Policy, Voters
+from lavagna_server.engine.engine import Engine
 from tests.desks import json_value
 from tests.voters import Voter, electorate, newest, stand, voter
 
@@ -280,3 +281,27 @@ async def test_where_nobody_votes_nothing_can_be_proposed(ada: Voter, share: flo
 
     with pytest.raises(QuorumImpossible):
         await ada.propose("design", "log")
+
+
+@pytest.mark.guarantee("C1")
+async def test_a_team_a_role_and_everybody_vote_as_they_are_registered(engine: Engine) -> None:
+    root = voter(engine, "root", Role.ADMIN)
+    for name, role, teams in (
+        ("ada", Role.AGENT, ("core",)),
+        ("bob", Role.AGENT, ()),
+        ("cyd", Role.ADMIN, ("core",)),
+        ("olga", Role.OBSERVER, ("core",)),
+    ):
+        await engine.agents.register(root.call(), name, role, teams)
+    electorates = {}
+    for name in ("team:core", "role:agent", "role:admin", "*"):
+        await root.region("design", policy=Policy.QUORUM, electorate=electorate(name))
+        proposal = await voter(engine, "bob").propose(f"design/{len(electorates)}", 1)
+        electorates[name] = [each.agent for each in stand(proposal).electors]
+
+    assert electorates == {
+        "team:core": ["ada", "cyd"],
+        "role:agent": ["ada", "bob"],
+        "role:admin": ["cyd"],
+        "*": ["ada", "bob", "cyd"],
+    }

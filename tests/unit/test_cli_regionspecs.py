@@ -20,6 +20,7 @@ from lavagna_cli.regionspecs import Terms
         ("ada:0.5:veto", Voters("ada", 0.5, True)),
         ("team:leads", Voters("team:leads")),
         ("team:leads:3:veto", Voters("team:leads", 3.0, True)),
+        ("role:admin:veto", Voters("role:admin", 1.0, True)),
         ("*", Voters("*")),
     ],
 )

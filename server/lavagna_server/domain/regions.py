@@ -17,6 +17,8 @@ from lavagna_server.domain.merging.rules import MergeRules
 
 EVERYONE = "*"
 TEAM_PREFIX = "team:"
+ROLE_PREFIX = "role:"
+"""In an electorate: all agents that are registered with a role."""
 
 
 class Policy(Enum):
@@ -44,7 +46,7 @@ class Voters:
     """Some of an electorate, alike in what their votes weigh."""
 
     name: str
-    """An agent, `team:` and a team's, or `*` for every agent that is registered on the board."""
+    """An agent, `team:` and a team's, `role:` and a role's, or `*` for every agent that is registered on the board."""
     weight: float = 1.0
     veto: bool = False
     """Whether each of them can reject a proposal alone."""

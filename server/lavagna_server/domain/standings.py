@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lavagna_server.domain.consensus.polls import Elector
-from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Electorate, Voters
+from lavagna_server.domain.regions import EVERYONE, ROLE_PREFIX, TEAM_PREFIX, Electorate, Voters
 from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
 from lavagna_server.domain.weighing.weights import Voter
 
@@ -44,7 +44,7 @@ class Standings:
         self._board = board
         self._standings = standings
         self._members = members
-        """The agents of a team, or for `*` all agents."""
+        """The agents of a team or a role, or for `*` all agents."""
 
     def __len__(self) -> int:
         return len(self._standings)
@@ -80,7 +80,7 @@ class Standings:
         return tuple(_capped(electors, terms.group_cap))
 
     def _agents(self, name: str) -> Collection[str]:
-        if name == EVERYONE or name.startswith(TEAM_PREFIX):
+        if name == EVERYONE or name.startswith((TEAM_PREFIX, ROLE_PREFIX)):
             return self._members(name)
         return (name,)
 

@@ -15,7 +15,7 @@ from lavagna_server.domain.boards import Board
 from lavagna_server.domain.entries import SpaceName
 from lavagna_server.domain.errors import NotFound
 from lavagna_server.domain.keys import Pattern
-from lavagna_server.domain.regions import EVERYONE, TEAM_PREFIX, Region, Regions
+from lavagna_server.domain.regions import EVERYONE, ROLE_PREFIX, TEAM_PREFIX, Region, Regions
 from lavagna_server.domain.standings import Standing, Standings
 from lavagna_server.domain.trie import PatternTrie
 from lavagna_server.domain.triggers import Trigger, TriggerId
@@ -57,14 +57,11 @@ class BoardCatalog:
         return Standings(self.board.name, self._standings, self.members)
 
     def members(self, name: str) -> list[str]:
-        """The agents that may vote as `*` or as a `team:`; observers and those whose access ended may not."""
-        team = name.removeprefix(TEAM_PREFIX)
+        """The agents that may vote as `*`, as a `team:` or as a `role:`; observers and those whose access ended may not."""
         return [
             agent.name
             for agent in self.agents.values()
-            if agent.role >= Role.AGENT
-            and not agent.revoked
-            and (name == EVERYONE or team in agent.teams)
+            if agent.role >= Role.AGENT and not agent.revoked and _is_meant(agent, name)
         ]
 
     def put_standing(self, standing: Standing, *, remove: bool = False) -> None:
@@ -129,6 +126,12 @@ class BoardCatalog:
         if trigger is not None:
             self.working_spaces[trigger.space] += change
             self.triggers_set[trigger.agent] += change
+
+
+def _is_meant(agent: Agent, name: str) -> bool:
+    if name.startswith(ROLE_PREFIX):
+        return agent.role.name.lower() == name.removeprefix(ROLE_PREFIX)
+    return name == EVERYONE or name.removeprefix(TEAM_PREFIX) in agent.teams
 
 
 def _interests(trigger: Trigger) -> Iterable[tuple[Interest, Pattern]]:

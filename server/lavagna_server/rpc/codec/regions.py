@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from lavagna.v1 import boards_pb2
-from lavagna_server.domain.agents import check_name
+from lavagna_server.domain.agents import Role, check_name
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
@@ -14,6 +14,7 @@ from lavagna_server.domain.merging.rules import MergeRules
 from lavagna_server.domain.names import region_name
 from lavagna_server.domain.regions import (
     EVERYONE,
+    ROLE_PREFIX,
     TEAM_PREFIX,
     Electorate,
     Merging,
@@ -108,6 +109,16 @@ def _member(name: str, field: str) -> str:
     return name if name == EVERYONE else _holder(name, field)
 
 
+def _voter(name: str, field: str) -> str:
+    """An agent, a `team:`, a `role:` or everyone, as given."""
+    if not name.startswith(ROLE_PREFIX):
+        return _member(name, field)
+    roles = [role.name.lower() for role in (Role.AGENT, Role.ADMIN)]
+    if name.removeprefix(ROLE_PREFIX) not in roles:
+        raise Invalid(field, f"only {' and '.join(ROLE_PREFIX + role for role in roles)} vote")
+    return name
+
+
 def _holder(name: str, field: str) -> str:
     """An agent or a `team:`, as given."""
     check_name(name.removeprefix(TEAM_PREFIX), field=field)
@@ -163,7 +174,7 @@ def _electorate_from_wire(message: boards_pb2.Electorate) -> Electorate:
     return Electorate(
         tuple(
             Voters(
-                _member(each.name, f"{field}.voters[{index}].name"),
+                _voter(each.name, f"{field}.voters[{index}].name"),
                 _weight(each.weight or 1.0, f"{field}.voters[{index}].weight", least=WEIGHT_MIN),
                 each.veto,
             )
