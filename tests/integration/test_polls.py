@@ -293,7 +293,7 @@ async def test_a_team_a_role_and_everybody_vote_as_they_are_registered(engine: E
         ("olga", Role.OBSERVER, ("core",)),
     ):
         await engine.agents.register(root.call(), name, role, teams)
-    electorates = {}
+    electorates: dict[str, list[str]] = {}
     for name in ("team:core", "role:agent", "role:admin", "*"):
         await root.region("design", policy=Policy.QUORUM, electorate=electorate(name))
         proposal = await voter(engine, "bob").propose(f"design/{len(electorates)}", 1)
