@@ -266,7 +266,9 @@ def test_a_time_needs_exactly_one_rule() -> None:
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What the agent runtime warned of."""
-    return [each.getMessage() for each in caplog.records if each.name == "lavagna.standing_triggers"]
+    return [
+        each.getMessage() for each in caplog.records if each.name == "lavagna.standing_triggers"
+    ]
 
 
 async def test_another_definition_of_a_trigger_is_replaced_with_a_warning(

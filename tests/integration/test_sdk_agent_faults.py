@@ -263,7 +263,9 @@ async def test_a_trigger_that_breaks_while_its_agent_waits_is_warned_of_once(
 
     async with ada.joined(board):
         await peer.until_asked("Acquire", 3)
-    warned = [each.getMessage() for each in caplog.records if each.name == "lavagna.standing_triggers"]
+    warned = [
+        each.getMessage() for each in caplog.records if each.name == "lavagna.standing_triggers"
+    ]
     assert warned == [
         "ada: the trigger ada.build could not be evaluated and did not fire: no such member: colour"
     ]
