@@ -297,4 +297,6 @@ def _type_of(value: Value) -> type:
     decoded = value.decoded()
     if isinstance(decoded, bool | str) or decoded is None:
         return str
-    return float if isinstance(decoded, int | float) else type(decoded)
+    if isinstance(decoded, int | float):
+        return float
+    return dict if isinstance(decoded, dict) else list

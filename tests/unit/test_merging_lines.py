@@ -171,7 +171,7 @@ def test_lines_that_stand_once_are_lined_up_and_only_what_is_between_is_compared
     old = tuple(line for number in range(20) for line in (f"line {number}", ""))
     new = (*old[:6], "new", *old[7:30], "more", *old[30:])
 
-    assert list(changes(old, new, pairs_max=40)) == [
+    assert list(changes(old, new, steps_max=40)) == [
         Change(6, 7, ("new",)),
         Change(30, 30, ("more",)),
     ]
@@ -180,7 +180,7 @@ def test_lines_that_stand_once_are_lined_up_and_only_what_is_between_is_compared
 def test_what_stands_alike_at_both_ends_is_not_compared() -> None:
     old = (*("x",) * 50, "y", *("x",) * 60)
 
-    assert list(changes(old, (*("x",) * 50, "z", *("x",) * 60), pairs_max=0)) == [
+    assert list(changes(old, (*("x",) * 50, "z", *("x",) * 60), steps_max=0)) == [
         Change(50, 51, ("z",))
     ]
 
@@ -189,7 +189,7 @@ def test_lines_that_stand_often_are_compared_like_any_other() -> None:
     old = ("a", "b") * 300
     new = (*old[:100], "c", *old[100:500], "c", *old[500:])
 
-    assert list(changes(old, new, pairs_max=100_000)) == [
+    assert list(changes(old, new, steps_max=100_000)) == [
         Change(100, 100, ("c",)),
         Change(500, 500, ("c",)),
     ]
@@ -199,7 +199,7 @@ def test_changes_turn_one_text_into_the_other_even_where_lines_moved() -> None:
     old: Lines = ("a", "b", "c", "d", "b", "e")
     new = ("d", "a", "e", "b", "c")
     result: list[str] = list(old)
-    for change in reversed(list(changes(old, new, pairs_max=100))):
+    for change in reversed(list(changes(old, new, steps_max=100))):
         result[change.start : change.end] = change.lines
 
     assert tuple(result) == new
@@ -209,16 +209,16 @@ def test_what_would_take_too_long_to_compare_is_one_change() -> None:
     old = ("a", *("x", "y") * 4, "b")
     new = ("a", *("y", "z") * 4, "b")
 
-    assert len(list(changes(old, new, pairs_max=16))) > 1
-    assert list(changes(old, new, pairs_max=15)) == [Change(1, 9, ("y", "z") * 4)]
+    assert len(list(changes(old, new, steps_max=63))) > 1
+    assert list(changes(old, new, steps_max=62)) == [Change(1, 9, ("y", "z") * 4)]
 
 
-@pytest.mark.parametrize(("pairs_max", "conflicts"), [(24, 0), (23, 1)])
+@pytest.mark.parametrize(("steps_max", "conflicts"), [(48, 0), (47, 1)])
 def test_the_bound_is_shared_by_all_texts_and_nothing_is_lost_beyond_it(
-    monkeypatch: pytest.MonkeyPatch, pairs_max: int, conflicts: int
+    monkeypatch: pytest.MonkeyPatch, steps_max: int, conflicts: int
 ) -> None:
-    """Ann's text has twelve pairs of same lines with the base between its two changes, Bob's has none."""
-    monkeypatch.setattr(lines, "COMPARED_PAIRS_MAX", pairs_max)
+    """Between its two changes Ann's text has as many steps of comparing to take as half of the bound; Bob's has none."""
+    monkeypatch.setattr(lines, "COMPARED_STEPS_MAX", steps_max)
     base = "x\ny\nx\ny\nx\ny\nx\ny"
     ann, bob = "x\nA\nx\ny\nx\ny\nB\ny", "x\ny\nx\nC\nx\ny\nx\ny"
     both = merge(base, ann=ann, bob=bob)

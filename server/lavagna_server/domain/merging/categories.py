@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
 
-from lavagna_server.domain.merging.voices import AGREED, OPPOSED, Outcome, Stance, Voice, weight_of
+from lavagna_server.domain.merging.voices import AGREED, OPPOSED, Outcome, Stance, Voice, units_of
 from lavagna_server.domain.merging.workings import listed, names, quoted, shown
 
-LEVELS = tuple(Fraction(tenths, 10) for tenths in (9, 7, 5, 3, 0))
+LEVELS = tuple(Decimal(level) for level in ("0.9", "0.7", "0.5", "0.3", "0"))
 """The least confidence of each bucket, the surest first: wide enough that a small difference of what is stated decides nothing."""
 
-_Score: TypeAlias = tuple[Fraction, ...]
+_Score: TypeAlias = tuple[int, ...]
+"""Heads, or units of weight."""
 
 
 def combined(name: str, voices: Sequence[Voice]) -> Outcome:
@@ -39,11 +41,11 @@ def mixed(voices: Sequence[Voice]) -> Outcome:
 
 
 def _heads(voices: Sequence[Voice]) -> _Score:
-    return (Fraction(len(voices)),)
+    return (len(voices),)
 
 
 def _weight(voices: Sequence[Voice]) -> _Score:
-    return (weight_of(voices),)
+    return (units_of(voices),)
 
 
 def _weight_by_level(voices: Sequence[Voice]) -> _Score:
@@ -52,10 +54,12 @@ def _weight_by_level(voices: Sequence[Voice]) -> _Score:
     It is levelwise tallying (Bonnefon, Dubois, Fargier and Leblois 2008), with weights in the place of counts: any weight of sure
     claims beats all weight of less sure ones, which only break what the sure ones leave even.
     """
-    weights = dict.fromkeys(LEVELS, Fraction(0))
+    weights = [0] * len(LEVELS)
     for voice in voices:
-        weights[next(level for level in LEVELS if voice.confidence >= level)] += voice.weight
-    return tuple(weights.values())
+        weights[next(at for at, level in enumerate(LEVELS) if voice.confidence >= level)] += (
+            voice.units
+        )
+    return tuple(weights)
 
 
 _SCORES: Mapping[str, Callable[[Sequence[Voice]], _Score]] = MappingProxyType(
@@ -73,6 +77,7 @@ def _elected(
     supporters: defaultdict[tuple[str, str], list[Voice]] = defaultdict(list)
     for voice in voices:
         supporters[voice.identity].append(voice)
+    scale = 1 if counts_heads else voices[0].scale
     scores = {identity: score(claims) for identity, claims in supporters.items()}
     best = max(scores.values())
     leading = sorted(identity for identity, reached in scores.items() if reached == best)
@@ -86,7 +91,7 @@ def _elected(
             scores, key=lambda identity: ([-part for part in scores[identity]], identity)
         )
         yield from listed(
-            f"{quoted(supporters[identity][0])}: {_tally(scores[identity])} "
+            f"{quoted(supporters[identity][0])}: {_tally(scores[identity], scale)} "
             f"({names(supporters[identity])})"
             for identity in ranked
         )
@@ -96,9 +101,8 @@ def _elected(
     return Outcome(winner.value, winner.type, rule, judge, working, counts_heads=counts_heads)
 
 
-def _tally(score: _Score) -> str:
-    if len(score) == 1:
-        return shown(score[0])
-    return " ".join(
-        f">={shown(level)}: {shown(weight)}" for level, weight in zip(LEVELS, score, strict=True)
-    )
+def _tally(score: _Score, scale: int) -> str:
+    weights = [shown(Fraction(units, scale)) for units in score]
+    if len(weights) == 1:
+        return weights[0]
+    return " ".join(f">={level}: {weight}" for level, weight in zip(LEVELS, weights, strict=True))

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 Lines: TypeAlias = tuple[str, ...]
@@ -28,29 +29,23 @@ def split(text: str) -> Lines:
     return tuple(text.split("\n"))
 
 
-def changes(old: Lines, new: Lines, *, pairs_max: int) -> Iterator[Change]:
+def changes(old: Lines, new: Lines, *, steps_max: int) -> Iterator[Change]:
     """What changed, in order.
 
-    Only so many pairs of an old line with a same new line are looked at; what would need more is one change from its first line to
-    its last.
+    Only so many steps are taken to compare line by line; what would need more is one change from its first line to its last.
     """
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     inner, other = old[head : len(old) - tail], new[head : len(new) - tail]
-    pairs_left = pairs_max
+    steps_left = steps_max
     start, other_start = 0, 0
     for end, other_end in (*_anchors(inner, other), (len(inner), len(other))):
         gap, its_gap = inner[start:end], other[other_start:other_end]
-        pairs_left -= _pairs(gap, its_gap)
-        found = _compared(gap, its_gap) if pairs_left >= 0 else _whole(gap, its_gap)
+        found, steps = _compared(gap, its_gap, steps_left)
+        steps_left -= steps
         for each in found:
             yield Change(head + start + each.start, head + start + each.end, each.lines)
         start, other_start = end + 1, other_end + 1
-
-
-def _whole(old: Lines, new: Lines) -> Iterator[Change]:
-    if old != new:
-        yield Change(0, len(old), new)
 
 
 def _common(one: Lines, other: Lines) -> int:
@@ -59,16 +54,40 @@ def _common(one: Lines, other: Lines) -> int:
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _compared(old: Lines, new: Lines) -> Iterator[Change]:
+def _compared(old: Lines, new: Lines, steps_max: int) -> tuple[list[Change], int]:
+    """What changed, and the steps that it took to see; one whole change for what would take more steps.
+
+    The matches are those of `difflib`, each the longest between its neighbours. To look for one takes a step for each line of the
+    old text there, and one for each same line of all of the new text: where matches are short, that is often.
+    """
+    whole = [Change(0, len(old), new)] if old != new else []
+    counts = Counter(new)
+    if not whole or not any(line in counts for line in old):
+        return whole, 0
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        if tag != "equal":
-            yield Change(start, end, new[new_start:new_end])
+    reached = [0, *accumulate(1 + counts[line] for line in old)]
+    steps, stretches = 0, [(0, len(old), 0, len(new))]
+    matches: list[tuple[int, int, int]] = []
+    while stretches:
+        start, end, new_start, new_end = stretches.pop()
+        needed = reached[end] - reached[start]
+        if steps + needed > steps_max:
+            return whole, steps
+        steps += needed
+        at, new_at, size = matcher.find_longest_match(start, end, new_start, new_end)
+        if size:
+            matches.append((at, new_at, size))
+            sides = (start, at, new_start, new_at), (at + size, end, new_at + size, new_end)
+            stretches += [each for each in sides if each[0] < each[1] and each[2] < each[3]]
+    return list(_between(old, new, sorted(matches))), steps
 
 
-def _pairs(old: Lines, new: Lines) -> int:
-    counts = Counter(old)
-    return sum(counts[line] for line in new)
+def _between(old: Lines, new: Lines, matches: Sequence[tuple[int, int, int]]) -> Iterator[Change]:
+    reached, new_reached = 0, 0
+    for at, new_at, size in (*matches, (len(old), len(new), 0)):
+        if reached < at or new_reached < new_at:
+            yield Change(reached, at, new[new_reached:new_at])
+        reached, new_reached = at + size, new_at + size
 
 
 def _anchors(old: Lines, new: Lines) -> list[tuple[int, int]]:

@@ -13,7 +13,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 from lavagna_server.domain.merging.differences import Lines, changes, split
@@ -21,9 +20,9 @@ from lavagna_server.domain.merging.testimonies import Position
 from lavagna_server.domain.merging.voices import AGREED, OPPOSED, Outcome, Stance, ValueType, Voice
 from lavagna_server.domain.merging.workings import listed, names
 
-COMPARED_PAIRS_MAX = 1_000_000
-"""Of a line of the base with a same line of a claim, over all claims: the time to compare grows with them. What of a claim is beyond
-its share is compared as a whole, not line by line."""
+COMPARED_STEPS_MAX = 500_000
+"""Of comparing lines that stand more than once, over all claims: the time grows with them. What of a claim is beyond its share is
+compared as a whole, not line by line."""
 MARK_LENGTH = 7
 """Of the marks around a conflict, unless a text has lines that look like one: then they are longer than those."""
 
@@ -70,7 +69,7 @@ def combined(voices: Sequence[Voice], base: str | None) -> Outcome:
         for texts in place.versions.values()
         for text in texts
     }
-    clean = Fraction(len(places) - marks.count, len(places)) if places else Fraction(1)
+    clean = (len(places) - marks.count) / len(places) if places else 1.0
 
     def judge(voice: Voice) -> Stance:
         if voice.spelling == result:
@@ -90,11 +89,11 @@ def combined(voices: Sequence[Voice], base: str | None) -> Outcome:
 
 def _places(base: Lines, texts: Sequence[str]) -> list[Place]:
     """The changed stretches of the base; changes that overlap or touch make one."""
-    pairs_max = COMPARED_PAIRS_MAX // len(texts)
+    steps_max = COMPARED_STEPS_MAX // len(texts)
     edits = sorted(
         Edit(change.start, change.end, text, change.lines)
         for text in texts
-        for change in changes(base, split(text), pairs_max=pairs_max)
+        for change in changes(base, split(text), steps_max=steps_max)
     )
     clusters: list[list[Edit]] = []
     end = -1

@@ -21,6 +21,7 @@ from lavagna_server.domain.merging.voices import (
     ValueType,
     Voice,
     canonical,
+    exact,
     listened,
     weight_of,
     with_a_say,
@@ -44,14 +45,20 @@ def merged(
     """
     claims = list(testimonies)
     voices = listened(claims)
-    if not voices:
-        return None
+    return merge_of(voices, claims, rules, base=base) if voices else None
+
+
+def merge_of(
+    voices: Sequence[Voice], claims: Sequence[Testimony], rules: MergeRules, *, base: str | None
+) -> Merged:
+    """What claims, at least one, come to that were listened to already."""
     heard = with_a_say(voices)
     outcome = _outcome(heard, rules, None, base)
-    used = {voice.agent: Fraction(1) if outcome.counts_heads else voice.weight for voice in heard}
+    used = {voice.agent: 1 if outcome.counts_heads else voice.units for voice in heard}
+    scale = 1 if outcome.counts_heads else heard[0].scale
     stances = {voice.agent: outcome.stance(voice) for voice in voices}
     shares = tuple(
-        Share(agent, float(used.get(agent, 0)), stance.position, float(stance.agreement))
+        Share(agent, used.get(agent, 0) / scale, stance.position, stance.agreement)
         for agent, stance in stances.items()
     )
     return Merged(
@@ -161,14 +168,17 @@ def _value(outcome: Outcome, heard: Sequence[Voice], claimed: Mapping[str, Value
 
 
 def _confidence(
-    heard: Sequence[Voice], stances: Mapping[str, Stance], used: Mapping[str, Fraction]
+    heard: Sequence[Voice], stances: Mapping[str, Stance], used: Mapping[str, int]
 ) -> float:
-    lent = (used[each.agent] * each.confidence * stances[each.agent].agreement for each in heard)
+    lent = (
+        used[each.agent] * Fraction(each.confidence) * exact(stances[each.agent].agreement)
+        for each in heard
+    )
     return float(sum(lent, Fraction(0)) / sum(used.values()))
 
 
 def _working(voices: Sequence[Voice], outcome: Outcome) -> tuple[str, ...]:
-    silent = [voice for voice in voices if not voice.weight]
+    silent = [voice for voice in voices if not voice.units]
     if len(silent) == len(voices):
         first = ["no claim has any weight: all count the same"]
     elif silent:

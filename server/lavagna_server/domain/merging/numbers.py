@@ -7,9 +7,11 @@ lie between 0 and 1, it is what is left of 1 by their distance.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
@@ -25,21 +27,36 @@ from lavagna_server.domain.merging.voices import (
     Stance,
     ValueType,
     Voice,
-    exact,
+    decimal,
+    units_of,
     weight_of,
 )
 from lavagna_server.domain.merging.workings import listed, names, shown
 
-NEAR = Fraction(9, 10)
+NEAR = Decimal("0.9")
 """A claim agrees with a number when they are within a tenth of each other."""
+
+
+_ROUNDED = Context(prec=40)
+"""Enough for what is rounded to a float after."""
 
 
 class Point(NamedTuple):
     """The claims of one number; 1 and 1.0 are one number."""
 
-    number: Fraction
-    weight: Fraction
+    decimal: Decimal
+    units: int
     voices: Sequence[Voice]
+
+    @property
+    def number(self) -> Fraction:
+        """The number, to reckon with."""
+        return Fraction(self.decimal)
+
+    @property
+    def weight(self) -> Fraction:
+        """What its claims weigh."""
+        return weight_of(self.voices)
 
 
 class Result(NamedTuple):
@@ -74,20 +91,17 @@ def combined(name: str, voices: Sequence[Voice]) -> Outcome:
     if rule.is_sum:
         check_sum(result.number, voices)
     value = written(result.number, voices)
-    reached = exact(value)
+    reached = decimal(value)
 
     def judge(voice: Voice) -> Stance:
         claimed = voice.number
         if claimed == reached:
             return AGREED
         if rule.is_sum:
-            return Stance(Position.NEAR, Fraction(1))
-        agreement = (
-            max(1 - abs(claimed - reached), Fraction(0))
-            if rule.is_probability
-            else _ratio(claimed, reached)
-        )
-        return Stance(Position.NEAR if agreement >= NEAR else Position.DISSENT, agreement)
+            return Stance(Position.NEAR, 1.0)
+        agreement = (_overlap if rule.is_probability else _ratio)(claimed, reached)
+        position = Position.NEAR if agreement >= NEAR else Position.DISSENT
+        return Stance(position, float(agreement))
 
     def working() -> Iterator[str]:
         yield from listed(_table(points))
@@ -97,12 +111,29 @@ def combined(name: str, voices: Sequence[Voice]) -> Outcome:
 
 
 def _mean(points: Sequence[Point]) -> Result:
-    weight = sum((point.weight for point in points), Fraction(0))
-    moment = sum((point.weight * point.number for point in points), Fraction(0))
-    return Result(
-        moment / weight,
-        lambda: f"sum of weight x value {shown(moment)} / weight {shown(weight)}",
+    units, moment = _units(points), _moment(points)
+    scale = points[0].voices[0].scale
+
+    def how() -> str:
+        weight = shown(Fraction(units, scale))
+        return f"sum of weight x value {shown(moment / scale)} / weight {weight}"
+
+    return Result(moment / units, how)
+
+
+def _moment(points: Sequence[Point]) -> Fraction:
+    """The sum of weight times number, in units."""
+    numbers = [point.decimal.as_integer_ratio() for point in points]
+    common = math.lcm(*(denominator for _, denominator in numbers))
+    total = sum(
+        point.units * numerator * (common // denominator)
+        for point, (numerator, denominator) in zip(points, numbers, strict=True)
     )
+    return Fraction(total, common)
+
+
+def _units(points: Sequence[Point]) -> int:
+    return sum(point.units for point in points)
 
 
 def _median(points: Sequence[Point]) -> Result:
@@ -111,22 +142,21 @@ def _median(points: Sequence[Point]) -> Result:
     It is always a number that was claimed, and an integer when those are. Where the weight is split evenly, every number of the gap
     is a median: the lower end is taken.
     """
-    weight, reached = sum((point.weight for point in points), Fraction(0)), Fraction(0)
+    units, reached = _units(points), 0
     for point, following in zip(points, (*points[1:], None), strict=True):
-        reached += point.weight
-        if 2 * reached >= weight:
-            return Result(point.number, partial(_median_account, point, following, reached, weight))
+        reached += point.units
+        if 2 * reached >= units:
+            account = partial(_median_account, point, following, reached, units)
+            return Result(point.number, account)
     raise AssertionError("all points together have all the weight")
 
 
-def _median_account(
-    point: Point, following: Point | None, reached: Fraction, weight: Fraction
-) -> str:
-    number, total = shown(point.number), shown(weight)
-    if following is None or 2 * reached > weight:
-        return (
-            f"weight up to {number} is {shown(reached)} of {total}, more than half: weighted median"
-        )
+def _median_account(point: Point, following: Point | None, reached: int, units: int) -> str:
+    scale = point.voices[0].scale
+    number, total = shown(point.number), shown(Fraction(units, scale))
+    if following is None or 2 * reached > units:
+        below = shown(Fraction(reached, scale))
+        return f"weight up to {number} is {below} of {total}, more than half: weighted median"
     other = shown(following.number)
     return f"a tie: half of weight {total} says {number} or less, half {other} or more: the lower"
 
@@ -141,7 +171,7 @@ def _greatest(points: Sequence[Point]) -> Result:
 
 def _sum(points: Sequence[Point]) -> Result:
     heads = sum(len(point.voices) for point in points)
-    total = sum((len(point.voices) * point.number for point in points), Fraction(0))
+    total = _moment([point._replace(units=len(point.voices)) for point in points])
     return Result(total, lambda: f"sum of {heads} deltas, weights aside")
 
 
@@ -150,8 +180,8 @@ def _log_pool(points: Sequence[Point]) -> Result:
 
     Clipping never moves it out of the range of what was claimed.
     """
-    weight = sum((point.weight for point in points), Fraction(0))
-    mean = sum((point.weight * log_odds(point.number) for point in points), Fraction(0)) / weight
+    mean = _moment([point._replace(decimal=log_odds(point.decimal)) for point in points])
+    mean /= _units(points)
     pooled = min(max(probability_of(mean), points[0].number), points[-1].number)
     return Result(pooled, lambda: f"mean log odds {shown(mean)}: log pool")
 
@@ -170,15 +200,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def _points(voices: Sequence[Voice]) -> list[Point]:
-    claims: defaultdict[Fraction, list[Voice]] = defaultdict(list)
+    claims: defaultdict[Decimal, list[Voice]] = defaultdict(list)
     for voice in voices:
         claims[voice.number].append(voice)
-    return [Point(number, weight_of(claims[number]), claims[number]) for number in sorted(claims)]
+    return [Point(number, units_of(claims[number]), claims[number]) for number in sorted(claims)]
 
 
 def _check_probabilities(points: Sequence[Point]) -> None:
     for point in (points[0], points[-1]):
-        if not 0 <= point.number <= 1:
+        if not 0 <= point.decimal <= 1:
             agent = min(voice.agent for voice in point.voices)
             raise Invalid(
                 f"claims[{agent}].value",
@@ -186,11 +216,15 @@ def _check_probabilities(points: Sequence[Point]) -> None:
             )
 
 
-def _ratio(one: Fraction, other: Fraction) -> Fraction:
-    if one * other <= 0:
-        return Fraction(0)
-    smaller, larger = sorted((abs(one), abs(other)))
-    return smaller / larger
+def _ratio(one: Decimal, other: Decimal) -> Decimal:
+    if not one or not other or (one < 0) != (other < 0):
+        return Decimal(0)
+    smaller, larger = sorted((one.copy_abs(), other.copy_abs()))
+    return _ROUNDED.divide(smaller, larger)
+
+
+def _overlap(one: Decimal, other: Decimal) -> Decimal:
+    return max(_ROUNDED.subtract(1, _ROUNDED.subtract(one, other).copy_abs()), Decimal(0))
 
 
 def _table(points: Sequence[Point]) -> Iterator[str]:

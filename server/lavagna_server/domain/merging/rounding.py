@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.limits import MAXIMUM_INTEGER
-from lavagna_server.domain.merging.voices import Voice, exact
+from lavagna_server.domain.merging.voices import Voice, decimal
 from lavagna_server.domain.merging.workings import shown
 
 FLOAT_INTEGER_MAX = 2**53
@@ -20,7 +20,7 @@ def written(number: Fraction, voices: Sequence[Voice]) -> int | float:
     """The number as JSON will hold it: as a claim spells it where one says just that, the integer first."""
     integers = [voice for voice in voices if isinstance(voice.value, int)]
     rounded = _rounded(number, has_integers=bool(integers))
-    reached = exact(rounded)
+    reached = decimal(rounded)
     spelled = [voice for voice in voices if voice.number == reached]
     if spelled:
         first = min(
@@ -29,7 +29,7 @@ def written(number: Fraction, voices: Sequence[Voice]) -> int | float:
         )
         assert isinstance(first.value, int | float)
         return first.value
-    if reached.denominator == 1 and len(integers) == len(voices):
+    if reached == reached.to_integral_value() and len(integers) == len(voices):
         return int(reached)
     return rounded
 

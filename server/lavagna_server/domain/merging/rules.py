@@ -36,6 +36,11 @@ KNOWN: Mapping[ValueType, tuple[str, ...]] = MappingProxyType(
 )
 """The rules of each type of value."""
 
+_NAMES = {
+    each: each.value
+    for each in (ValueType.NUMBER, ValueType.CATEGORY, ValueType.COLLECTION, ValueType.RECORD)
+}
+
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
@@ -77,15 +82,15 @@ class MergeRules:
         override = None if path is None else self.fields.get(path)
         if override in known:
             return override
-        general = {
-            ValueType.NUMBER: self.number,
-            ValueType.CATEGORY: self.category,
-            ValueType.COLLECTION: self.collection,
-            ValueType.RECORD: self.record,
-        }.get(value_type, self.text)
+        general: str = getattr(self, _NAMES.get(value_type, "text"))
         if override == SELECT and value_type is ValueType.CATEGORY:
             return "weighted-plurality"
         return general if general in known else SELECT
+
+    @property
+    def takes_logarithms(self) -> bool:
+        """Whether some number may be pooled by its log odds, which takes longer than all else that is done to one."""
+        return "log-pool" in (self.number, *self.fields.values())
 
 
 SELECTING = MergeRules(number=SELECT, collection=SELECT, record=SELECT)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -18,13 +19,14 @@ from lavagna_server.domain.merging.voices import (
     ValueType,
     Voice,
     canonical,
+    decimal,
     exact,
     weight_of,
 )
 from lavagna_server.domain.merging.workings import listed, names, shortened, shown
 from lavagna_server.domain.values import Json
 
-NEAR = Fraction(1, 2)
+NEAR = 0.5
 """A claim agrees with a set when they have more than this in common."""
 
 _Elements: TypeAlias = dict[str, Json]
@@ -33,6 +35,7 @@ _Elements: TypeAlias = dict[str, Json]
 def combined(name: str, voices: Sequence[Voice], *, threshold: float) -> Outcome:
     """What sets come to: all that is claimed, or what more than a share of the weight claims."""
     claimed = {voice.agent: _elements(voice) for voice in voices}
+    sets = {agent: frozenset(own) for agent, own in claimed.items()}
     supporters: defaultdict[str, list[Voice]] = defaultdict(list)
     elements: _Elements = {}
     for voice in voices:
@@ -42,14 +45,15 @@ def combined(name: str, voices: Sequence[Voice], *, threshold: float) -> Outcome
     total = weight_of(voices)
     needed = exact(threshold) * total if name == "threshold" else Fraction(0)
     weights = _weights(supporters)
-    inside = {spelling for spelling, weight in weights.items() if weight > needed}
+    inside = frozenset(spelling for spelling, weight in weights.items() if weight > needed)
 
     def judge(voice: Voice) -> Stance:
-        own = (claimed[voice.agent] if voice.agent in claimed else _elements(voice)).keys()
+        own = sets[voice.agent] if voice.agent in sets else frozenset(_elements(voice))
         if own == inside:
             return AGREED
-        common = Fraction(len(own & inside), len(own | inside))
-        return Stance(Position.NEAR if common > NEAR else Position.DISSENT, common)
+        common = len(own & inside)
+        share = common / (len(own) + len(inside) - common)
+        return Stance(Position.NEAR if share > NEAR else Position.DISSENT, share)
 
     def working() -> Iterator[str]:
         yield from listed(
@@ -60,7 +64,7 @@ def combined(name: str, voices: Sequence[Voice], *, threshold: float) -> Outcome
         asked = "anyone claims" if name == "union" else f"more than weight {shown(needed)} claims"
         yield f"in is what {asked}"
 
-    alike = [voice for voice in voices if claimed[voice.agent].keys() == inside]
+    alike = [voice for voice in voices if sets[voice.agent] == inside]
     value = _spelled(inside, elements, alike)
     return Outcome(value, ValueType.COLLECTION, f"{name}@1", judge, working)
 
@@ -82,7 +86,7 @@ def _elements(voice: Voice) -> _Elements:
     return {canonical(element): element for element in voice.value}
 
 
-def _spelled(inside: set[str], elements: _Elements, alike: Sequence[Voice]) -> list[Json]:
+def _spelled(inside: frozenset[str], elements: _Elements, alike: Sequence[Voice]) -> list[Json]:
     """The set as an array: as it is claimed, when all that claim just this set order it alike; else in an order of its own."""
     arrays = {voice.spelling: voice.value for voice in alike}
     if len(arrays) == 1:
@@ -92,8 +96,8 @@ def _spelled(inside: set[str], elements: _Elements, alike: Sequence[Voice]) -> l
     return [elements[spelling] for spelling in sorted(inside, key=lambda s: _rank(s, elements[s]))]
 
 
-def _rank(spelling: str, element: Json) -> tuple[bool, Fraction, str]:
+def _rank(spelling: str, element: Json) -> tuple[bool, Decimal, str]:
     """Numbers in their order, then everything else in that of its canonical JSON."""
     if isinstance(element, int | float) and not isinstance(element, bool):
-        return False, exact(element), spelling
-    return True, Fraction(0), spelling
+        return False, decimal(element), spelling
+    return True, Decimal(0), spelling
