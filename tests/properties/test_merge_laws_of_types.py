@@ -259,7 +259,7 @@ def test_a_median_is_as_near_to_all_weight_as_any_number_can_be(data: st.DataObj
 @given(data=st.data())
 def test_of_several_types_the_heaviest_is_merged_as_if_it_stood_alone(data: st.DataObject) -> None:
     claims = [replace(claim, weight=claim.weight or 1.0) for claim in data.draw(MIXED.claims())]
-    camps: dict[type, list[Claim]] = {}
+    camps: dict[str, list[Claim]] = {}
     for claim in claims:
         camps.setdefault(_type_of(claim.value), []).append(claim)
     weights = {
