@@ -52,7 +52,8 @@ def voter(engine: Engine, agent: str, role: Role = Role.AGENT) -> Voter:
 
 
 def stand(proposal: Proposal) -> Poll:
-    return poll_of(proposal.newest)
+    """How a proposal stands."""
+    return proposal.poll
 
 
 def electorate(*names: str, **more: Any) -> Electorate:

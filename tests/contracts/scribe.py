@@ -146,7 +146,8 @@ class Scribe:
             draft.key,
             before.version + 1 if before else 1,
             revision,
-            ChangeType.UPDATED if before and before.exists else ChangeType.CREATED,
+            draft.change
+            or (ChangeType.UPDATED if before and before.exists else ChangeType.CREATED),
             draft.value,
             author,
             moment,

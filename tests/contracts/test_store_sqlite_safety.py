@@ -10,11 +10,12 @@ from threading import Event
 import pytest
 
 from lavagna_server.domain.boards import Board
-from lavagna_server.domain.entries import Occasion, SpaceName
+from lavagna_server.domain.entries import ChangeType, Occasion, SpaceName
 from lavagna_server.domain.errors import Invalid, StartRefused, StorageFailed
 from lavagna_server.ports.store import Changes, Scan, Subtree
 from lavagna_server.storage.sqlite import DATABASE_FILE, SqliteStore, restore
-from tests.contracts.scribe import Scribe, gone, keys, put
+from lavagna_server.storage.sqlite.repair import rebuild
+from tests.contracts.scribe import Draft, Scribe, gone, keys, note, put, text
 from tests.contracts.specimens import after
 
 SPACE = SpaceName("atelier")
@@ -63,6 +64,25 @@ class TestVerification:
 
         assert store.verify(progress=lambda done, total: seen.append((done, total))) == []
         assert seen[-1] == (9, 9)
+
+    def test_what_ended_when_it_began_has_a_value_and_is_in_no_list(
+        self, store: SqliteStore, tmp_path: Path
+    ) -> None:
+        Scribe(store, board="other").commit(
+            Draft("decided", text("at once"), change=ChangeType.DECIDED)
+        )
+        store.close()
+        assert tamper(tmp_path) == []
+        rebuild(tmp_path / "data")
+        assert tamper(tmp_path) == []
+
+        again = SqliteStore.open(tmp_path / "data")
+        with again.snapshot() as snapshot:
+            kept = snapshot.version(SpaceName("other"), note("decided"), 1)
+            assert snapshot.scan(SpaceName("other"), Scan()) == []
+        again.close()
+        assert kept is not None
+        assert (kept.value, kept.exists) == (text("at once"), False)
 
     @pytest.mark.parametrize(
         ("statement", "finding"),

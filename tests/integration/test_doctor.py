@@ -106,7 +106,7 @@ async def decided(tmp_path: Path, clock: ManualClock) -> Path:
     ("was", "becomes", "where"),
     [
         ('"outcome":"accepted"', '"outcome":"rejected"', 2),
-        ('"reason":"simple"', '"reason":"wrong!"', 2),
+        ('"choice":"accept"', '"choice":"reject"', 2),
         ('{"decision":', '{"derision":', 2),
         ('"threshold":2.0', '"threshold":1.0', 1),
         ('"trust":1.0', '"trust":0.1', 3),

@@ -114,6 +114,7 @@ class Motion:
         return Outcome.UNDECIDED if is_over else Outcome.OPEN
 
 
+VOTED = frozenset({Policy.OWNER, Policy.QUORUM})
 Told: TypeAlias = "tuple[dict[str, object], dict[str, object], dict[str, object]]"
 """Of one revision: the entries, the proposals and the claims that there are."""
 
@@ -240,11 +241,15 @@ class Model:
     def _ballot(self, motion: Motion, agent: str, choice: Choice) -> None:
         motion.ballots[agent] = choice
         verdict = motion.verdict(is_over=False)
-        if verdict is not Outcome.OPEN or self.version(motion.target) != motion.base:
+        if verdict is not Outcome.OPEN or self._is_off(motion):
             self._close(motion, verdict)
 
+    def _is_off(self, motion: Motion) -> bool:
+        """Whether its base moved, or nobody is asked there any more."""
+        return self.version(motion.target) != motion.base or self.law.policy not in VOTED
+
     def _close(self, motion: Motion, outcome: Outcome) -> None:
-        if outcome is not Outcome.WITHDRAWN and self.version(motion.target) != motion.base:
+        if outcome is not Outcome.WITHDRAWN and self._is_off(motion):
             outcome = Outcome.SUPERSEDED
         motion.outcome, motion.decided_at = outcome, self.head + 1
         if outcome is Outcome.ACCEPTED:
@@ -260,7 +265,7 @@ class Model:
         self.notes[key] = Note(version, value, confidence, ends_at, exists)
 
     def _commit(self) -> None:
-        if self.law.policy in {Policy.OWNER, Policy.QUORUM}:
+        if self.law.policy in VOTED:
             for motion in self._open():
                 version = self.version(motion.target)
                 if version not in (motion.base, self._versions.get(motion.target, 0)):

@@ -139,13 +139,13 @@ def test_a_poll_reads_back_as_it_was_written(
 ) -> None:
     electors = standings(groups).electors(Electorate(tuple(voters), group_cap=1.0))
     ballots = tuple(
-        Ballot(each.agent, choice, number / 7, f"reason “{number}”\n", number + 1)
+        Ballot(each.agent, choice, number / 7, version=number + 1)
         for number, (each, choice) in enumerate(zip(electors, said, strict=False))
     )
     ttl = None if seconds is None else timedelta(microseconds=min(seconds, 10**15))
     poll = Poll(
         "é/x", Operation.DELETE, 3, "ada", "hash", electors, 1 / 3, True, 2, ttl,
-        Outcome.REJECTED, ballots, "é/x/1-0/@ada@1", "why",
+        Outcome.REJECTED, ballots, "é/x/1-0/@ada@1", "why “so”\n", timedelta(days=1),
     )  # fmt: skip
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     entry = Entry(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
@@ -18,8 +18,16 @@ from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.conditions import failures
 from lavagna_server.domain.consensus.claims import claimed, of_claim
 from lavagna_server.domain.consensus.pens import Pen
-from lavagna_server.domain.consensus.proposals import opened
-from lavagna_server.domain.consensus.settling import Hall, Step, needs_settling, settled
+from lavagna_server.domain.consensus.polls import Outcome
+from lavagna_server.domain.consensus.proposals import is_over, opened
+from lavagna_server.domain.consensus.settling import (
+    Ending,
+    Hall,
+    Step,
+    needs_settling,
+    overdue,
+    settled,
+)
 from lavagna_server.domain.entries import (
     Cause,
     Change,
@@ -116,7 +124,7 @@ def decide(
         return Plan(succeeded=not failed, commit=None, failed=failed)
     steps: Sequence[Step] = written
     if any(needs_settling(state.regions, after) for _, after in written):
-        steps = settled(state, written, draft.pen, caller=caller)
+        steps = settled(state, written, draft.pen, endings=draft.endings, caller=caller)
     commit = committed(state.space, steps, draft.pen, Occasion.WRITE, request.request_id)
     unseen = frozenset(
         entry.id for entry in commit.entries if not state.regions.may_read(entry.key, caller)
@@ -172,6 +180,10 @@ class _Draft:
     caller: Caller
     pen: Pen
     limits: Limits
+    proposed: list[Entry] = field(default_factory=list[Entry])
+    """The proposals that its changes have become so far."""
+    endings: list[Ending] = field(default_factory=list[Ending])
+    """The proposals that give way to them."""
 
     def written(self, change: Change, field: str, ordinal: int) -> Step:
         """The version that the change replaces, and the one that it makes."""
@@ -215,8 +227,9 @@ class _Draft:
         normal_key(id_.key, field=f"{field}.key", limits=self.limits)
         before = self.state.newest(id_)
         value = self._checked(region, change, before, field)
-        base_version = note.version if note is not None and note.exists else 0
-        return before, claimed(change, before, value, self.pen, base_version=base_version)
+        rules = region.merging.rules
+        claim = claimed(change, before, value, self.pen, note=note, rules=rules, limits=self.limits)
+        return before, claim
 
     def _proposed(
         self,
@@ -227,11 +240,8 @@ class _Draft:
         field: str,
         ordinal: int,
     ) -> Entry:
-        most = self.limits.proposals_per_key_max
-        waiting = self.state.below(Kind.PROPOSAL, change.id.key)
-        if sum(each.author == self.caller.agent for each in waiting) >= most:
-            raise Exhausted("proposals_per_key_max", maximum=most, subject=change.id.key)
-        return opened(
+        self._make_room(region, change.id.key)
+        proposal = opened(
             change,
             before,
             value,
@@ -242,6 +252,32 @@ class _Draft:
             limits=self.limits,
             field=field,
         )
+        self.proposed.append(proposal)
+        return proposal
+
+    def _make_room(self, region: Region, key: str) -> None:
+        """Bounds how many proposals of one author about one key wait for votes.
+
+        Who may not read is not refused, because that would tell when others decide: its oldest gives way.
+        """
+        ended = {ending.proposal.id for ending in self.endings}
+        waiting = [
+            each
+            for each in (
+                *self.state.below(Kind.PROPOSAL, key),
+                *(each for each in self.proposed if each.key.rpartition("/")[0] == key),
+            )
+            if each.author == self.caller.agent and each.id not in ended
+        ]
+        most = self.limits.proposals_per_key_max
+        if len(waiting) < most:
+            return
+        if region.may_read(self.caller):
+            raise Exhausted("proposals_per_key_max", maximum=most, subject=key)
+        oldest = waiting[0]
+        why = f"its author has proposed {most} times since"
+        ending = Ending(oldest, Outcome.WITHDRAWN, why)
+        self.endings.append(overdue(self.state, oldest) if is_over(oldest, self.pen.at) else ending)
 
     def _appended(self, change: Change, field: str, ordinal: int) -> Change:
         key = f"{change.id.key}/{self.pen.revision:012d}-{ordinal:03d}"
@@ -305,8 +341,9 @@ class _Draft:
 
 
 def _check_blind(change: Change, policy: Policy, *, is_append: bool) -> None:
-    """What a writer may do that may not read: nothing whose outcome depends on what is there (S8)."""
-    if change.operation in (Operation.PATCH, Operation.DELETE):
+    """What a writer may do that may not read: nothing whose outcome depends on what is there (S8). A claim is the author's own."""
+    is_own = policy is Policy.WEIGHTED
+    if change.operation in (Operation.PATCH, Operation.DELETE) and not is_own:
         raise NotFound(change.id.key)
     if policy is Policy.GUARDED and not (change.overwrite or is_append):
         raise VersionRequired(change.id.key, current=None)

@@ -59,6 +59,8 @@ class Limits:
     """Triggers that one agent may have set on a board, unless its quota says otherwise."""
     proposals_per_key_max: int = 100
     """Proposals of one agent about one key that wait for votes at once."""
+    electors_max: int = 500
+    """Agents that may vote on one proposal, all of whom it names; with each one's reason and a value it must fit into one message."""
     claims_per_key_max: int = 1_000
     """Claims about one key, all of which are merged anew with each that changes."""
     watches_per_agent_max: int = 1_000

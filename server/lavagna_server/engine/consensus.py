@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from lavagna_server.domain.agents import Caller, Role
-from lavagna_server.domain.consensus.polls import Ballot, Choice, Outcome, poll_of
-from lavagna_server.domain.consensus.proposals import ballot_key, cast
+from lavagna_server.domain.consensus.polls import Ballot, Choice, Outcome, Poll, poll_of, standing
+from lavagna_server.domain.consensus.proposals import ballot_key, cast, check_open
 from lavagna_server.domain.consensus.settling import Ending
 from lavagna_server.domain.decisions import pen_for
 from lavagna_server.domain.entries import (
@@ -26,7 +26,6 @@ from lavagna_server.domain.errors import (
     NotFound,
     NotVoted,
     PermissionDenied,
-    PollClosed,
     RoleRequired,
 )
 from lavagna_server.domain.keys import Pattern, below
@@ -64,6 +63,23 @@ class Proposal:
     newest: Entry
     """Its newest, which says how it stands; the same as `opened` while it waits for votes."""
     ballots: tuple[Entry, ...] = ()
+
+    @property
+    def poll(self) -> Poll:
+        """Its poll as it stands, with the ballots' reasons."""
+        return standing(poll_of(self.newest), self.ballots)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When time decides on it."""
+        after = poll_of(self.newest).deadline
+        return self.opened.expires_at or (self.opened.committed_at + after if after else None)
+
+    @property
+    def weight_bytes(self) -> int:
+        """At least what it takes in a message."""
+        decision = 0 if self.newest is self.opened else self.newest.weight_bytes
+        return self.opened.weight_bytes + decision + sum(each.weight_bytes for each in self.ballots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +142,7 @@ class Consensus:
         Raises:
             NotFound: There is no such proposal that the caller may read.
             NotAVoter: The caller is not in its electorate.
-            PollClosed: It is decided.
+            PollClosed: It is decided, or about to be.
             ContentMismatch: The vote names other content, or another base.
         """
         caller, name = call.caller, SpaceName(call.caller.board)
@@ -167,17 +183,16 @@ class Consensus:
         Raises:
             NotFound: There is no such proposal that the caller may read.
             PermissionDenied: It is another's.
-            PollClosed: It is decided.
+            PollClosed: It is decided, or about to be: its deadline has come.
         """
         caller, name = call.caller, SpaceName(call.caller.board)
 
         def operation(work: Workspace) -> ProposalRead:
             proposal = _known(work, caller, key)
-            poll = poll_of(proposal)
-            if caller.agent != poll.author and caller.role is not Role.ADMIN:
-                raise PermissionDenied(f"{key} is {poll.author}'s to withdraw")
-            if poll.outcome is not Outcome.OPEN:
-                raise PollClosed(key, outcome=poll.outcome.value, why=poll.reason)
+            author = poll_of(proposal).author
+            if caller.agent != author and caller.role is not Role.ADMIN:
+                raise PermissionDenied(f"{key} is {author}'s to withdraw")
+            check_open(proposal, pen_for(work.space(name), caller.agent, work.now, None).at)
             why = f"withdrawn by {caller.agent}" + (f": {reason}" if reason else "")
             self._log.conclude(
                 work,
@@ -225,6 +240,7 @@ class Consensus:
             about = pattern if ends_open else Pattern(f"{pattern.text}/*", (*pattern.segments, "*"))
             state = state_at(snapshot, self._catalog, caller, name, [about], point)
             page: list[Proposal] = []
+            bytes_left = self._limits.page_bytes_max
             named: Iterator[EntryId] = state.changed(about, Kind.PROPOSAL, 0, after)
             if outcomes == frozenset({Outcome.OPEN}):
                 named = (each.id for each in state.scan(about, frozenset({Kind.PROPOSAL}), after))
@@ -232,7 +248,8 @@ class Consensus:
                 found = proposal_in(state, id_)
                 if found is None or not _is_wanted(found, outcomes, voter):
                     continue
-                if len(page) == size:
+                bytes_left -= found.weight_bytes
+                if len(page) == size or (page and bytes_left < 0):
                     last = page[-1].newest.id
                     return ProposalsRead(
                         state.space, state.revision, self._clock.now(), tuple(page), last
@@ -293,4 +310,5 @@ def _is_wanted(found: Proposal, outcomes: frozenset[Outcome], voter: str) -> boo
         return False
     if not voter:
         return True
-    return poll.elector(voter) is not None and all(each.author != voter for each in found.ballots)
+    waits = poll.outcome is Outcome.OPEN and poll.elector(voter) is not None
+    return waits and all(each.author != voter for each in found.ballots)

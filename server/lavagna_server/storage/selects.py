@@ -52,6 +52,8 @@ _HEAD = and_(
 )
 NEWEST = select(versions).select_from(heads.join(versions, _IS_HEAD)).where(_HEAD)
 
+LASTS = or_(*(versions.c.change == each.value for each in ChangeType if each.leaves_entry))
+"""Whether the entry exists after a version."""
 _OF_ENTRY = and_(
     versions.c.space == bindparam("space"),
     versions.c.kind == bindparam("kind"),
@@ -122,7 +124,7 @@ SCAN_AS_OF = (
     .select_from(heads.join(versions, _WAS_HEAD))
     .where(
         _between(heads),
-        or_(*(versions.c.change == each.value for each in ChangeType if each.leaves_entry)),
+        LASTS,
     )
     .order_by(heads.c.space, heads.c.kind, heads.c.key)
     .limit(bindparam("limit"))

@@ -17,6 +17,7 @@ from lavagna_server.domain.entries import Commit, Space, SpaceName
 from lavagna_server.storage.damage import Damaged
 from lavagna_server.storage.log_reading import LogReading
 from lavagna_server.storage.rows import space_of
+from lavagna_server.storage.selects import LASTS
 from lavagna_server.storage.tables import alive, commits, heads, spaces, versions
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -69,7 +70,7 @@ _WRONG_HEADS = (
             versions.c.key != heads.c.key,
             versions.c.kind != heads.c.kind,
             versions.c.version != heads.c.version,
-            versions.c.form.is_(None) != heads.c.ended,
+            heads.c.ended == LASTS,
             func.coalesce(versions.c.expires_at, -1) != func.coalesce(heads.c.expires_at, -1),
         ),
     )

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
@@ -20,6 +20,9 @@ from lavagna_server.domain.values import Value
 NEARLY = 1e-14
 """Sums of weights that differ by less, in proportion, are the same: a share of a total is rarely a binary fraction. In proportion, because
 light voters count too; far more than what rounding makes of any electorate."""
+
+_SPANS = ("ttl", "deadline")
+"""The terms of a poll that are spans of time."""
 
 
 class Choice(StrEnum):
@@ -90,11 +93,13 @@ class Poll:
     """How long the target lives once accepted."""
     outcome: Outcome = Outcome.OPEN
     ballots: tuple[Ballot, ...] = ()
-    """All that counted, once decided; by voter."""
+    """All that counted, once decided; by voter, and without their reasons, which stay in the ballots' own entries."""
     decided_by: str = ""
     """The deciding ballot's key and version; empty for a deadline, a withdrawal, or a moved base."""
     reason: str = ""
     """Why it ended so, for people."""
+    deadline: timedelta | None = None
+    """How long after it was made it ends."""
 
     def elector(self, agent: str) -> Elector | None:
         """The agent's place in the electorate."""
@@ -175,6 +180,21 @@ def outcome(
     return Outcome.OPEN, score
 
 
+def standing(poll: Poll, entries: Iterable[Entry]) -> Poll:
+    """The poll with the outcome, its reason and the ballots as they stand, each with its own reason as far as its entry is known.
+
+    While it is open all of that is counted anew; once it is decided, what counted is on record.
+    """
+    cast = [ballot_of(entry) for entry in entries]
+    if poll.outcome is Outcome.OPEN:
+        return replace(poll, ballots=tuple(cast), reason=outcome(poll, cast)[1])
+    reasons = {(each.voter, each.version): each.reason for each in cast}
+    told = (
+        replace(each, reason=reasons.get((each.voter, each.version), "")) for each in poll.ballots
+    )
+    return replace(poll, ballots=tuple(told))
+
+
 def ballot_of(entry: Entry) -> Ballot:
     """The ballot that an entry of the kind `ballot` holds."""
     assert entry.value is not None
@@ -193,8 +213,9 @@ def poll_of(entry: Entry) -> Poll:
     stored["ballots"] = tuple(
         Ballot(**each | {"choice": Choice(each["choice"])}) for each in stored["ballots"]
     )
-    if stored["ttl"] is not None:
-        stored["ttl"] = timedelta(microseconds=stored["ttl"])
+    for span in _SPANS:
+        if stored.get(span) is not None:
+            stored[span] = timedelta(microseconds=stored[span])
     return Poll(**stored)
 
 
@@ -204,10 +225,19 @@ def poll_basis(poll: Poll) -> str:
     stored |= {
         "operation": poll.operation.value,
         "electors": [asdict(each) for each in poll.electors],
-        "ballots": [asdict(each) for each in poll.ballots],
-        "ttl": None if poll.ttl is None else poll.ttl // timedelta(microseconds=1),
+        "ballots": [_counted(each) for each in poll.ballots],
     }
+    for span in _SPANS:
+        if stored[span] is not None:
+            stored[span] //= timedelta(microseconds=1)
     return json.dumps({"poll": stored}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _counted(ballot: Ballot) -> dict[str, Any]:
+    """A ballot as a decision rests on it: without its reason, because the reasons of many are too much for one entry."""
+    counted = asdict(ballot)
+    del counted["reason"]
+    return counted
 
 
 def _total(poll: Poll) -> float:

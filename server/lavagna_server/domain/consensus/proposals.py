@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 
 from lavagna_server.domain.consensus.pens import Pen
@@ -29,6 +30,7 @@ from lavagna_server.domain.entries import (
 )
 from lavagna_server.domain.errors import (
     ContentMismatch,
+    Exhausted,
     NotAVoter,
     PollClosed,
     QuorumImpossible,
@@ -36,7 +38,7 @@ from lavagna_server.domain.errors import (
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.patches import compact
-from lavagna_server.domain.regions import Electorate, Policy, Region
+from lavagna_server.domain.regions import EVERYONE, Electorate, Policy, Region
 from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Form, Json, Value
 
@@ -61,12 +63,16 @@ def opened(
 
     Raises:
         QuorumImpossible: The electorate could never accept it.
+        Exhausted: The electorate is larger than any may be.
         Invalid: The key is too long for a proposal's and its ballots'.
     """
     key = f"{change.id.key}/{pen.revision:012d}-{ordinal:03d}"
     key = normal_key(key, field=f"{field}.key", limits=limits)
     terms = region.electorate if region.policy is Policy.QUORUM else Electorate.of(region.owner)
-    poll = _poll(change, before, value, terms, standings.electors(terms), pen.author)
+    electors = standings.electors(_seeing(terms, region, standings))
+    if len(electors) > limits.electors_max:
+        raise Exhausted("electors_max", maximum=limits.electors_max, subject=region.path)
+    poll = _poll(change, before, value, terms, electors, pen.author)
     _check_possible(poll, region)
     longest = max((each.agent for each in poll.electors), key=len)
     normal_key(ballot_key(key, longest), field=f"{field}.key", limits=limits)
@@ -100,6 +106,25 @@ def threshold(terms: Electorate, electors: Iterable[Elector]) -> tuple[float, bo
     return float(share * total), share <= Fraction(1, 2)
 
 
+def check_open(proposal: Entry, at: datetime) -> Poll:
+    """The poll of a proposal on which something may still be said.
+
+    Raises:
+        PollClosed: It is decided, or about to be: its deadline has come.
+    """
+    poll = poll_of(proposal)
+    if poll.outcome is not Outcome.OPEN:
+        raise PollClosed(proposal.key, outcome=poll.outcome.value, why=poll.reason)
+    if is_over(proposal, at):
+        raise PollClosed(proposal.key, outcome=Outcome.OPEN.value, why=_TOO_LATE)
+    return poll
+
+
+def is_over(proposal: Entry, at: datetime) -> bool:
+    """Whether the deadline of a proposal has come, so that time alone decides on it."""
+    return proposal.expires_at is not None and proposal.expires_at <= at
+
+
 def cast(
     proposal: Entry,
     before: Entry | None,
@@ -119,10 +144,7 @@ def cast(
     poll = poll_of(proposal)
     if poll.elector(ballot.voter) is None:
         raise NotAVoter(proposal.key, agent=ballot.voter)
-    if poll.outcome is not Outcome.OPEN:
-        raise PollClosed(proposal.key, outcome=poll.outcome.value, why=poll.reason)
-    if proposal.expires_at is not None and proposal.expires_at <= pen.at:
-        raise PollClosed(proposal.key, outcome=Outcome.OPEN.value, why=_TOO_LATE)
+    check_open(proposal, pen.at)
     if (hashed, base_version) != (poll.content_hash, poll.base_version):
         raise ContentMismatch(
             proposal.key, content_hash=poll.content_hash, base_version=poll.base_version
@@ -146,9 +168,13 @@ def closed(
     ballots: Iterable[Ballot],
     *,
     decided_by: str,
+    is_new: bool,
     pen: Pen,
 ) -> Entry:
-    """The version that ends a proposal, with all ballots, the dissenting ones too."""
+    """The version that ends a proposal, with all ballots, the dissenting ones too.
+
+    It is the only version of one that was opened in the same commit (`is_new`), and so still holds what was proposed.
+    """
     poll = replace(
         poll_of(proposal),
         outcome=ended,
@@ -163,6 +189,15 @@ def closed(
         at=pen.at,
         cause=pen.cause,
     )
+    if is_new:
+        end = replace(
+            end,
+            version=proposal.version,
+            value=proposal.value,
+            tags=proposal.tags,
+            confidence=proposal.confidence,
+            sources=proposal.sources,
+        )
     return replace(end, basis=poll_basis(poll))
 
 
@@ -197,7 +232,21 @@ def _poll(
         *threshold(terms, electors),
         groups_min=terms.groups_min,
         ttl=change.ttl,
+        deadline=terms.deadline,
     )
+
+
+def _seeing(terms: Electorate, region: Region, standings: Standings) -> Electorate:
+    """The terms with only those voters who may read what they would vote on: nobody else could, and the poll would wait for them."""
+    if not region.readers or EVERYONE in region.readers:
+        return terms
+    readers = standings.named((*region.readers, region.owner))
+    seeing = (
+        replace(voters, name=agent)
+        for voters in terms.voters
+        for agent in sorted(standings.named((voters.name,)) & readers)
+    )
+    return replace(terms, voters=tuple(seeing))
 
 
 def _written(proposal: Entry, poll: Poll, before: Entry | None, ballot: Ballot, pen: Pen) -> Entry:

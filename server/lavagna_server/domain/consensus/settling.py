@@ -26,6 +26,8 @@ from lavagna_server.domain.standings import Standings
 from lavagna_server.domain.values import Json, Value, check_value
 
 _MERGE = "the merge of all claims"
+_VOTED = frozenset({Policy.OWNER, Policy.QUORUM})
+"""Where a write may wait for votes."""
 
 Step: TypeAlias = "tuple[Entry | None, Entry]"
 """What an entry was, and what it becomes."""
@@ -105,7 +107,7 @@ def needs_settling(regions: Regions, entry: Entry) -> bool:
     if entry.kind is not Kind.NOTE:
         return True
     region = regions.of(entry.key)
-    return region is not None and region.policy in {Policy.OWNER, Policy.QUORUM}
+    return region is not None and region.policy in _VOTED
 
 
 @dataclass(slots=True)
@@ -148,18 +150,17 @@ class _Settling:
             if moved:
                 ending = Ending(proposal, Outcome.SUPERSEDED, moved)
         ballots = [ballot_of(entry) for entry in self._below(Kind.BALLOT, proposal.key)]
+        is_new = proposal.id in self.made  # opened and decided in one commit: one version says both
         end = closed(
             proposal,
             ending.outcome,
             ending.why,
             ballots,
             decided_by=ending.decided_by,
+            is_new=is_new,
             pen=self.pen,
         )
-        before: Entry | None = proposal
-        if proposal.id in self.made:  # opened and decided in one commit: one version says both
-            before, end = None, replace(end, version=proposal.version)
-        self.made[proposal.id] = (before, end)
+        self.made[proposal.id] = (None if is_new else proposal, end)
         if ending.outcome is Outcome.ACCEPTED:
             self._carry_out(proposal, ending.decided_by)
 
@@ -179,13 +180,21 @@ class _Settling:
             self.close(Ending(proposal, ended, why, f"{ballot.key}@{ballot.version}"))
 
     def _moved(self, proposal: Entry) -> str:
-        """Why a proposal's base is no longer what was voted on; empty when it is (C2)."""
+        """Why a proposal's base is no longer what was voted on; empty when it is (C2).
+
+        Its electorate stays as it was frozen (C1), whoever owns the region or votes there by now; but nothing comes of votes where none are asked for
+        any more.
+        """
         poll = poll_of(proposal)
         current = self._newest(EntryId(Kind.NOTE, poll.target))
         version = current.version if current else 0
-        return (
-            f"{poll.target} moved on to version {version}" if version != poll.base_version else ""
-        )
+        if version != poll.base_version:
+            return f"{poll.target} moved on to version {version}"
+        region = self.hall.regions.of(poll.target)
+        if region is None or region.policy not in _VOTED:
+            policy = (region.policy if region else Policy.GUARDED).value
+            return f"nobody votes on {poll.target} any more: the policy there is {policy}"
+        return ""
 
     def _refused(self, proposal: Entry) -> str:
         """Why the region no longer takes what is proposed; empty when it does."""
@@ -233,7 +242,7 @@ class _Settling:
     def _supersede(self, note: Entry) -> None:
         """What was proposed for an older version of an entry is off."""
         region = self.hall.regions.of(note.key)
-        if region is None or region.policy not in {Policy.OWNER, Policy.QUORUM}:
+        if region is None or region.policy not in _VOTED:
             return
         for proposal in list(self._below(Kind.PROPOSAL, note.key)):
             if moved := self._moved(proposal):

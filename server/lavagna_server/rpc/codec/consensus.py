@@ -8,14 +8,7 @@ from typing import TypeAlias
 
 from lavagna.v1 import consensus_pb2
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.consensus.polls import (
-    Ballot,
-    Elector,
-    Outcome,
-    ballot_of,
-    outcome,
-    poll_of,
-)
+from lavagna_server.domain.consensus.polls import Ballot, Elector, Outcome
 from lavagna_server.domain.entries import EntryId, Kind, Operation, Request, SpaceName
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
@@ -165,11 +158,7 @@ def wait_response(read: ProposalRead) -> consensus_pb2.WaitProposalResponse:
 
 def proposal_to_wire(proposal: Proposal) -> consensus_pb2.Proposal:
     """The proposal as a message."""
-    opened, newest, poll = proposal.opened, proposal.newest, poll_of(proposal.newest)
-    ballots, why = poll.ballots, poll.reason
-    if poll.outcome is Outcome.OPEN:
-        ballots = tuple(ballot_of(entry) for entry in proposal.ballots)
-        _, why = outcome(poll, ballots)
+    opened, newest, poll = proposal.opened, proposal.newest, proposal.poll
     is_value = poll.operation is not Operation.DELETE and opened.value is not None
     return consensus_pb2.Proposal(
         key=newest.key,
@@ -180,14 +169,14 @@ def proposal_to_wire(proposal: Proposal) -> consensus_pb2.Proposal:
         content_hash=poll.content_hash,
         author=poll.author,
         propose_time=moment_to_wire(opened.committed_at),
-        deadline_time=optional_moment(opened.expires_at),
+        deadline_time=optional_moment(proposal.deadline),
         electors=[_elector(each) for each in poll.electors],
         threshold=poll.threshold,
         strict=poll.strict,
         groups_min=poll.groups_min,
         outcome=OUTCOMES.to_wire(poll.outcome),
-        reason=why,
-        ballots=[_ballot(each) for each in ballots],
+        reason=poll.reason,
+        ballots=[_ballot(each) for each in poll.ballots],
         decided_by=poll.decided_by,
         decided_revision=0 if newest.exists else newest.revision,
     )

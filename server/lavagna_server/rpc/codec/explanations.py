@@ -8,8 +8,7 @@ from typing import Any
 
 from lavagna.v1 import consensus_pb2
 from lavagna_server.domain.consensus.claims import Merge
-from lavagna_server.domain.consensus.polls import Poll, ballot_of, poll_of
-from lavagna_server.domain.consensus.polls import outcome as standing_of
+from lavagna_server.domain.consensus.polls import Poll
 from lavagna_server.domain.entries import Entry
 from lavagna_server.engine.consensus import Proposal
 from lavagna_server.engine.explanations import Explanation, Judgement
@@ -127,13 +126,9 @@ def _merge(found: Explanation, stored: dict[str, Any]) -> Iterator[str]:
 
 
 def _poll(proposal: Proposal) -> Iterator[str]:
-    poll = poll_of(proposal.newest)
-    ballots, why = poll.ballots, poll.reason
-    if proposal.newest.exists:
-        ballots = tuple(ballot_of(entry) for entry in proposal.ballots)
-        _, why = standing_of(poll, ballots)
-    yield f"proposal {proposal.newest.key} by {poll.author}: {poll.outcome.value}, {why}"
-    for ballot in ballots:
+    poll = proposal.poll
+    yield f"proposal {proposal.newest.key} by {poll.author}: {poll.outcome.value}, {poll.reason}"
+    for ballot in poll.ballots:
         sure = "" if ballot.confidence is None else f", confidence {ballot.confidence:.4g}"
         reason = f": {ballot.reason}" if ballot.reason else ""
         yield f"{ballot.voter} ({_weight(poll, ballot.voter)}): {ballot.choice.value}{sure}{reason}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import delete, exists, false, func, insert, select
+from sqlalchemy import delete, exists, false, func, insert, not_, select
 
+from lavagna_server.storage.selects import LASTS
 from lavagna_server.storage.sqlite import connections
 from lavagna_server.storage.sqlite.connections import DATABASE_FILE
 from lavagna_server.storage.sqlite.failures import FAILURES, unwritten
@@ -20,7 +21,7 @@ _NEWEST = (
 )
 _HEADS = select(
     *(versions.c[name] for name in (*_ENTRY, "version", "revision", "ordinal", "expires_at")),
-    versions.c.form.is_(None),
+    not_(LASTS),
 ).join(
     _NEWEST,
     (versions.c.space == _NEWEST.c.space)
