@@ -260,3 +260,13 @@ async def test_only_the_owner_and_administrators_say_what_is_true(root: Claimant
 
     with pytest.raises(PermissionDenied, match="the region's owner or an administrator"):
         await ada.resolve("effort", 5)
+
+
+async def test_a_tolerance_is_the_decimal_that_it_says(root: Claimant) -> None:
+    ceo = claimant(root.engine, "ceo")
+    await claimant(root.engine, "ada").claim("effort", 1.0)
+    await claimant(root.engine, "bob").claim("effort", 1.0000001)
+    await claimant(root.engine, "cyd").claim("effort", 0.9999999)
+    resolved = await ceo.resolve("effort", 1.1, tolerance=0.1)
+
+    assert (resolved.right, resolved.wrong) == (("ada", "bob"), ("cyd",))

@@ -63,6 +63,15 @@ class Limits:
     """Agents that may vote on one proposal, all of whom it names; with each one's reason and a value it must fit into one message."""
     claims_per_key_max: int = 1_000
     """Claims about one key, all of which are merged anew with each that changes."""
+    claims_bytes_max: int = 4 << 20
+    """Bytes of all claims about one key that are merged together, and of all that one commit merges."""
+    claims_parts_max: int = 4_000
+    """JSON values at any depth, and lines of texts that are merged by line (for each text those of what it was changed from as well), of all
+    claims about one key, and of all that one commit merges. What is selected whole has no parts."""
+    base_bytes_max: int = 256 << 10
+    """Bytes, as JSON, of a text that a claim is changed from and keeps, to be merged by line."""
+    unread_claims_max: int = 8
+    """Claims of one commit about what its author may not read."""
     watches_per_agent_max: int = 1_000
     """Streams that one agent may hold open on a server."""
     commits_per_second_max: int = 20_000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from fractions import Fraction
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.consensus.claims import of_claim
@@ -26,6 +25,7 @@ from lavagna_server.domain.entries import (
 )
 from lavagna_server.domain.errors import NotFound, NotMerged, PermissionDenied
 from lavagna_server.domain.keys import below
+from lavagna_server.domain.merging.voices import exact
 from lavagna_server.domain.patches import compact, same
 from lavagna_server.domain.regions import Policy, Region
 from lavagna_server.domain.values import Form, Json, Value
@@ -96,7 +96,7 @@ class Claims:
         return await once(self._writer, call, operation, touches=touches(request))
 
     async def withdraw(self, call: Call[Claimed, R], key: str, *, token: str) -> R:
-        """Ends the caller's claim about a key; the entry follows.
+        """Ends the caller's claim about a key; the entry follows. That is anybody's to do with its own, whom nothing else may be told.
 
         Raises:
             NotFound: There is none.
@@ -106,7 +106,7 @@ class Claims:
         change = Change(EntryId(Kind.NOTE, key), Operation.DELETE)
 
         def operation(work: Workspace) -> Claimed:
-            _merging_region(work, call.caller, key)
+            is_told = _check_withdrawable(work, call.caller, key)
             request = Request(name, (change,), request_id=call.request_id)
             self._log.write(
                 work,
@@ -114,7 +114,8 @@ class Claims:
                 request,
                 cause_of(work, call.caller, token, SpaceName(call.caller.board)),
             )
-            return _fresh(work, name, key, call.caller.agent)
+            done = _fresh(work, name, key, call.caller.agent)
+            return done if is_told else replace(done, merged=None)
 
         return await once(self._writer, call, operation)
 
@@ -195,6 +196,24 @@ def _merging_region(work: Workspace, caller: Caller, key: str) -> Region:
     return region
 
 
+def _check_withdrawable(work: Workspace, caller: Caller, key: str) -> bool:
+    """Checks that there may be a claim of the caller's own to end; whether the caller may know what becomes of the entry.
+
+    Raises:
+        NotFound: The caller may not know whether claims are merged there.
+        NotMerged: They are not.
+    """
+    region = work.board(caller.board).regions_of(SpaceName(caller.board)).of(key)
+    is_told = region is None or region.may_read(caller)
+    own = work.newest(SpaceName(caller.board), of_claim(key, caller.agent))
+    is_merged = region is not None and region.policy is Policy.WEIGHTED
+    if not is_told and not (is_merged and own is not None and own.exists):
+        raise NotFound(key)
+    if not is_merged:
+        raise NotMerged(key, policy=(region.policy if region else Policy.GUARDED).value)
+    return is_told
+
+
 def _fresh(work: Workspace, name: SpaceName, key: str, agent: str) -> Claimed:
     claim = work.newest(name, of_claim(key, agent))
     assert claim is not None
@@ -212,11 +231,12 @@ def _is_right(claimed: Value | None, truth: Truth) -> bool:
         return claimed == truth.value
     said, true = claimed.decoded(), truth.value.decoded()
     if _is_number(said) and _is_number(true):
-        return abs(Fraction(said) - Fraction(true)) <= Fraction(truth.tolerance)
+        # As the decimals that all of them write: 1.0 is within 0.1 of 1.1.
+        return abs(exact(said) - exact(true)) <= exact(truth.tolerance)
     return same(said, true)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

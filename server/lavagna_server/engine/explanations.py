@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.consensus.claims import Merge, of_claim, replayed, text_in
+from lavagna_server.domain.consensus.claims import Merge, of_claim, replayed
 from lavagna_server.domain.consensus.polls import Choice, Outcome, poll_of
 from lavagna_server.domain.entries import Entry, EntryId, Kind, Space, SpaceName
 from lavagna_server.domain.errors import NotFound
@@ -131,10 +131,7 @@ def _merge(
         else:
             claims[agent] = claim
 
-    def text_of(version: int) -> str | None:
-        return text_in(state.version(entry.id, version))
-
-    return claims, replayed(entry.basis, list(claims.values()), text_of) if whole else None
+    return claims, replayed(entry.basis, list(claims.values())) if whole else None
 
 
 def _voters(proposal: Proposal | None) -> Iterable[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -40,6 +41,8 @@ from lavagna_server.ports.store import Order, Subtree
 
 BATCH = 128
 """How many expiries one operation carries out, so that upkeep never holds up a group for long."""
+CLAIMS_BATCH = 8
+"""How many of them may be claims, each of which makes a merge anew."""
 CHORES_EVERY = timedelta(minutes=1)
 """How often retention and the records of requests are looked at."""
 
@@ -150,7 +153,7 @@ class Upkeep:
     def _expire_entries(self, work: Workspace) -> int:
         """Ends entries whose time has come, and decides on proposals at their deadline: one commit per space."""
         ending: dict[SpaceName, list[Entry]] = {}
-        due = work.transaction.expiring(work.now, BATCH)
+        due = _batch(work.transaction.expiring(work.now, BATCH))
         # What ends at one moment ends in one order on every store: of two proposals that exclude each other the older wins.
         for name, stored in sorted(due, key=lambda each: (each[1].expires_at, each[1].id)):
             entry = work.newest(name, stored.id)
@@ -269,6 +272,13 @@ class Upkeep:
             work.save(replace(region, oldest=horizon))
             note_compaction(work, name, subtree, horizon, author="")
         return name, subtree, max(horizon, region.oldest)
+
+
+def _batch(due: Sequence[tuple[SpaceName, Entry]]) -> list[tuple[SpaceName, Entry]]:
+    """What of it one operation carries out; the rest is still due."""
+    claims = [each for each in due if each[1].kind is Kind.CLAIM]
+    late = {entry.id for _, entry in claims[CLAIMS_BATCH:]}
+    return [each for each in due if each[1].id not in late]
 
 
 def _expired(entry: Entry, pen: Pen) -> Step:

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from lavagna_server.domain.agents import Caller
-from lavagna_server.domain.consensus.claims import claimed_key, merge_basis, text_in, weighed
+from lavagna_server.domain.consensus.claims import claimed_key, merge_basis
+from lavagna_server.domain.consensus.merges import Merges
 from lavagna_server.domain.consensus.pens import Pen
 from lavagna_server.domain.consensus.polls import Outcome, ballot_of, outcome, poll_of
 from lavagna_server.domain.consensus.proposals import authors_ballot, closed, proposal_of
 from lavagna_server.domain.entries import ChangeType, Entry, EntryId, Kind, Operation
-from lavagna_server.domain.errors import Exhausted, Invalid
+from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.limits import Limits
-from lavagna_server.domain.merging.rules import SELECTING
 from lavagna_server.domain.patches import compact
 from lavagna_server.domain.regions import Policy, Region, Regions
 from lavagna_server.domain.standings import Standings
-from lavagna_server.domain.values import Json, Value, check_value
+from lavagna_server.domain.values import Json, Value
 
-_MERGE = "the merge of all claims"
 _VOTED = frozenset({Policy.OWNER, Policy.QUORUM})
 """Where a write may wait for votes."""
 
@@ -60,10 +59,6 @@ class Hall(Protocol):
         """The entries of a kind that exist directly below a key."""
         ...
 
-    def version(self, entry: EntryId, version: int) -> Entry | None:
-        """One version of an entry; None when it was never made or is compacted."""
-        ...
-
     @property
     def standings(self) -> Standings:
         """How much whose word weighs."""
@@ -88,7 +83,7 @@ def settled(
     caller: Caller | None = None,
 ) -> tuple[Step, ...]:
     """The steps and the endings, and after them all that follows from them; for a caller when one made the steps."""
-    settling = _Settling(hall, pen, caller)
+    settling = _Settling(hall, pen, Merges(hall, caller))
     for before, after in steps:
         settling.put(before, after)
     for ending in endings:
@@ -116,7 +111,7 @@ class _Settling:
 
     hall: Hall
     pen: Pen
-    caller: Caller | None
+    merges: Merges
     made: dict[EntryId, Step] = field(default_factory=dict[EntryId, Step])
     queue: deque[Entry] = field(default_factory=deque[Entry])
 
@@ -279,28 +274,10 @@ class _Settling:
         self, claim: Entry, before: Entry | None, claims: list[Entry], region: Region
     ) -> Entry:
         """The version of the entry that the claims come to, because of one of them."""
-        pen, limits, target = self.pen, self.hall.limits, EntryId(Kind.NOTE, claimed_key(claim))
-        # Who may not read learns nothing from how many claims there are.
-        is_seen = self.caller is None or region.may_read(self.caller)
-        most = limits.claims_per_key_max
-        if is_seen and claim.change is ChangeType.CREATED and len(claims) > most:
-            raise Exhausted("claims_per_key_max", maximum=most, subject=target.key)
-
-        def text_of(version: int) -> str | None:
-            return text_in(self.hall.version(target, version))
-
-        try:
-            merge = weighed(claims, region, self.hall.standings, text_of)
-            check_value(merge.result.value, field=_MERGE, limits=limits)
-            if region.schema_json:
-                self.hall.check_schema(region, merge.result.value, _MERGE)
-        except Invalid:
-            if is_seen and claim.exists:
-                raise
-            # Neither time nor who takes its word back can be refused, and who may not read what others claim may not learn of it:
-            # what there is then is selected by vote.
-            plain = replace(region, merging=replace(region.merging, rules=SELECTING))
-            merge = weighed(claims, plain, self.hall.standings, text_of)
+        pen, target = self.pen, EntryId(Kind.NOTE, claimed_key(claim))
+        earlier, _ = self.made[claim.id]
+        merge = self.merges.merge(claim, earlier, claims, region)
+        tags = tuple(sorted({tag for each in claims for tag in each.tags}))
         return Entry(
             Kind.NOTE,
             target.key,
@@ -310,7 +287,7 @@ class _Settling:
             merge.result.value,
             pen.author,
             pen.at,
-            tuple(sorted({tag for claim in claims for tag in claim.tags}))[: limits.tags_max],
+            tags[: self.hall.limits.tags_max],
             merge.result.confidence,
             cause=pen.cause,
             basis=merge_basis(merge),

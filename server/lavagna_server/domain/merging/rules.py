@@ -88,6 +88,11 @@ class MergeRules:
         return general if general in known else SELECT
 
     @property
+    def takes_probabilities(self) -> bool:
+        """Whether some number may have to be one."""
+        return not {"linear-pool", "log-pool"}.isdisjoint((self.number, *self.fields.values()))
+
+    @property
     def takes_logarithms(self) -> bool:
         """Whether some number may be pooled by its log odds, which takes longer than all else that is done to one."""
         return "log-pool" in (self.number, *self.fields.values())
