@@ -66,9 +66,6 @@ class SpaceState:
     def newest(self, entry: EntryId) -> Entry | None:
         return self._work.newest(self._name, entry)
 
-    def version(self, entry: EntryId, version: int) -> Entry | None:
-        return self._work.version(self._name, entry, version)
-
     def below(self, kind: Kind, key: str) -> Iterator[Entry]:
         return self._work.matching(self._name, below(key), frozenset({kind}))
 
