@@ -7,7 +7,7 @@ import pytest
 from lavagna_server.domain.merging import MergeRules, Position
 from lavagna_server.domain.merging import Testimony as Claim  # pytest would take it for a test
 from lavagna_server.domain.merging.differences import changes
-from lavagna_server.domain.merging.sizes import parts_of
+from lavagna_server.domain.merging.sizes import has_more, parts_of
 from lavagna_server.domain.merging.voices import ValueType, listened, type_of
 from lavagna_server.domain.merging.written import selected_as_written
 from lavagna_server.domain.values import Form, Value
@@ -26,6 +26,19 @@ def test_every_json_value_at_any_depth_is_a_part() -> None:
     assert parts_of(voices, MergeRules(), None) == 6
     assert parts_of(voices, MergeRules(number="log-pool"), None) == 24
     assert parts_of(voices, MergeRules(fields={"b": "log-pool"}), None) == 24
+
+
+def test_that_json_has_too_many_parts_shows_before_it_is_decoded() -> None:
+    prose = Value(Form.JSON, '"' + r"one, [two], \", {three}, \\" * 9 + '"')
+    many, deep = Value(Form.JSON, "[1,2,3,4,5]"), Value(Form.JSON, '[{"a":[[[1]]]}]')
+
+    assert not has_more([prose], 1)
+    assert has_more([prose, many], 5)
+    assert not has_more([many], 5)
+    assert has_more([many], 4)
+    assert has_more([deep], 4)
+    assert not has_more([deep], 5)
+    assert not has_more([Value(Form.TEXT, ",,,,"), Value(Form.DATA, b",,,,")], 1)
 
 
 def test_what_is_selected_whole_is_one_part() -> None:

@@ -19,8 +19,8 @@ from lavagna_server.domain.limits import Limits
 from lavagna_server.domain.merging import Merged, MergeRules, Position, Testimony, merged
 from lavagna_server.domain.merging.merges import merge_of
 from lavagna_server.domain.merging.rules import LINES, SELECT, SELECTING
-from lavagna_server.domain.merging.sizes import parts_of
-from lavagna_server.domain.merging.voices import ValueType, listened, type_of
+from lavagna_server.domain.merging.sizes import has_more, parts_of
+from lavagna_server.domain.merging.voices import ValueType, Voice, listened, type_of
 from lavagna_server.domain.merging.written import RULE as AS_WRITTEN
 from lavagna_server.domain.merging.written import selected_as_written
 from lavagna_server.domain.patches import compact
@@ -127,17 +127,14 @@ def weighed(claims: Sequence[Entry], region: Region, standings: Standings, limit
     rules = region.merging.rules
     types = _types(claims)
     check_bytes(claims, limits)
+    testimonies = _testimonies(claims, {})
+    selects = all(rules.chosen(each, None) == SELECT for each in types)
+    if selects and _has_more(testimonies, limits):
+        return selected(claims, region, standings, "", as_written=True)
     weights, scale = _weights(claims, region, standings, is_vote=not types <= _AVERAGED)
     base_version, base = _base(claims, rules, limits)
     testimonies = _testimonies(claims, _counted(weights))
-    voices = listened(testimonies)
-    parts = parts_of(voices, rules, base)
-    if parts > limits.claims_parts_max:
-        if all(rules.chosen(each, None) == SELECT for each in types):
-            return selected(claims, region, standings, "", as_written=True)
-        raise Exhausted(
-            "claims_parts_max", maximum=limits.claims_parts_max, subject=_subject(claims)
-        )
+    voices, parts = _looked_into(testimonies, rules, base, limits, _subject(claims))
     result = merge_of(voices, testimonies, rules, base=base)
     reconciler = ""
     if result.is_open:
@@ -185,12 +182,9 @@ def check_alone(claim: Entry, rules: MergeRules, limits: Limits) -> None:
     """
     check_bytes([claim], limits)
     testimonies = _testimonies([claim], {})
-    voices = listened(testimonies)
-    selects = rules.chosen(voices[0].type, None) == SELECT
-    if not selects and parts_of(voices, rules, None) > limits.claims_parts_max:
-        raise Exhausted(
-            "claims_parts_max", maximum=limits.claims_parts_max, subject=_subject([claim])
-        )
+    if all(rules.chosen(each, None) == SELECT for each in _types([claim])):
+        return
+    voices, _ = _looked_into(testimonies, rules, None, limits, _subject([claim]))
     if rules.takes_probabilities:
         merge_of(voices, testimonies, rules, base=None)
 
@@ -261,6 +255,29 @@ def _result(
     if not instead:
         return result
     return replace(result, working=(f"not by the region's rules: {instead}", *result.working))
+
+
+def _has_more(testimonies: Sequence[Testimony], limits: Limits) -> bool:
+    return has_more((each.value for each in testimonies), limits.claims_parts_max)
+
+
+def _looked_into(
+    testimonies: Sequence[Testimony],
+    rules: MergeRules,
+    base: str | None,
+    limits: Limits,
+    subject: str,
+) -> tuple[list[Voice], int]:
+    """The claims, decoded, and how many parts they have: no more than may be."""
+    most = limits.claims_parts_max
+    too_many = Exhausted("claims_parts_max", maximum=most, subject=subject)
+    if _has_more(testimonies, limits):
+        raise too_many
+    voices = listened(testimonies)
+    parts = parts_of(voices, rules, base)
+    if parts > most:
+        raise too_many
+    return voices, parts
 
 
 def _weights(

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from lavagna_server.domain.merging.rules import LINES, SELECT, MergeRules
 from lavagna_server.domain.merging.voices import Content, ValueType, Voice
+from lavagna_server.domain.values import Form, Value
 
 LOGARITHM_PARTS = 4
 """What a value counts for where a rule takes logarithms."""
+
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+def has_more(values: Iterable[Value], parts_max: int) -> bool:
+    """Whether JSON has evidently more parts than may be, without decoding it: what nests or follows a comma is one."""
+    contents = [str(value.content) for value in values if value.form is Form.JSON]
+    if sum(content.count(sign) for content in contents for sign in ",[{") < parts_max:
+        return False
+    bare = [_STRING.sub("", content) for content in contents]
+    return parts_max < sum(
+        max(each.count(",") + 1, each.count("[") + each.count("{")) for each in bare
+    )
 
 
 def parts_of(voices: Sequence[Voice], rules: MergeRules, base: str | None) -> int:
