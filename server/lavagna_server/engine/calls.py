@@ -12,8 +12,21 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def _kept(response: R, _secret: str) -> R:
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a recorded response lacks and history holds."""
+
+    key: str
+    revision: int
+    """As of which it was told."""
+
+
+def _kept(response: R, _more: object) -> R:
     return response
+
+
+def _is_whole(_: object) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +44,14 @@ class Call(Generic[T, R]):
     """The hash of the method and of the request without its id."""
     respond: Callable[[T], R]
     encode: Callable[[R], bytes]
-    """Must leave out secrets, which are never stored."""
+    """Must leave out secrets, which are never stored; may leave out what can be read again."""
     decode: Callable[[bytes], R]
     reveal: Callable[[R, str], R] = _kept
     """Puts the secret, which the engine derives again, into a response."""
+    left_out: Callable[[R], LeftOut | None] = _is_whole
+    """What `encode` left out of a response that was recorded; None for a whole one."""
+    restored: Callable[[R, T], R] = _kept
+    """Puts that back, from what the engine read again."""
 
 
 def own_call(caller: Caller) -> Call[T, T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -23,6 +23,7 @@ from lavagna_server.domain.entries import (
     SpaceName,
 )
 from lavagna_server.domain.errors import (
+    Compacted,
     NotFound,
     NotVoted,
     PermissionDenied,
@@ -134,7 +135,7 @@ class Consensus:
             opened = written.plan.commit.entries[0]
             return _fresh(work, request.space, opened.id, opened)
 
-        return await once(self._writer, call, operation, touches=touches(request))
+        return await self._once(call, operation, touches(request))
 
     async def vote(self, call: Call[ProposalRead, R], vote: Vote, *, token: str) -> R:
         """Casts the caller's ballot, and in the same commit carries out what it decides.
@@ -173,7 +174,7 @@ class Consensus:
             return _fresh(work, name, proposal.id, proposal)
 
         about = EntryId(Kind.PROPOSAL, vote.proposal)
-        return await once(self._writer, call, operation, touches=[(name, about)])
+        return await self._once(call, operation, [(name, about)])
 
     async def withdraw(
         self, call: Call[ProposalRead, R], key: str, *, reason: str, token: str
@@ -206,7 +207,24 @@ class Consensus:
             )
             return _fresh(work, name, proposal.id, proposal)
 
-        return await once(self._writer, call, operation)
+        return await self._once(call, operation, [(name, EntryId(Kind.PROPOSAL, key))])
+
+    async def _once(
+        self,
+        call: Call[ProposalRead, R],
+        operation: Callable[[Workspace], ProposalRead],
+        about: Collection[tuple[SpaceName, EntryId]],
+    ) -> R:
+        """What an operation on a poll comes to; a retry gets the original response, made whole from history as far as that still goes back."""
+        response = await once(self._writer, call, operation, touches=about)
+        lacking = call.left_out(response)
+        if lacking is None:
+            return response
+        try:
+            read = await self.get(call.caller, lacking.key, ReadPoint(lacking.revision))
+        except (Compacted, NotFound):
+            return response
+        return call.restored(response, read)
 
     async def get(self, caller: Caller, key: str, point: ReadPoint) -> ProposalRead:
         """One proposal, decided or not. Raises `NotFound`."""

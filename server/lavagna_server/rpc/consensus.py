@@ -32,6 +32,7 @@ from lavagna_server.engine.identity import Session
 from lavagna_server.rpc.calls import Calls
 from lavagna_server.rpc.codec import claims, consensus, explanations
 from lavagna_server.rpc.codec.checks import page_size, required
+from lavagna_server.rpc.codec.records import briefly_recorded
 from lavagna_server.rpc.codec.times import span_from_wire
 from lavagna_server.rpc.waits import either
 
@@ -50,12 +51,16 @@ class Consensus:
         call = self._calls.mutation(
             session.caller, request, consensus.propose_response, ProposeResponse
         )
-        return await self._consensus.propose(call, wanted, token=request.activation_token)
+        return await self._consensus.propose(
+            briefly_recorded(call), wanted, token=request.activation_token
+        )
 
     async def Vote(self, request: VoteRequest, session: Session) -> VoteResponse:
         vote = consensus.vote_from_wire(request, limits=self._limits)
         call = self._calls.mutation(session.caller, request, consensus.vote_response, VoteResponse)
-        return await self._consensus.vote(call, vote, token=request.activation_token)
+        return await self._consensus.vote(
+            briefly_recorded(call), vote, token=request.activation_token
+        )
 
     async def Withdraw(self, request: WithdrawRequest, session: Session) -> WithdrawResponse:
         if request.WhichOneof("subject") == "claimed_key":
@@ -66,7 +71,7 @@ class Consensus:
             session.caller, request, consensus.withdraw_response, WithdrawResponse
         )
         return await self._consensus.withdraw(
-            call, key, reason=reason, token=request.activation_token
+            briefly_recorded(call), key, reason=reason, token=request.activation_token
         )
 
     async def _withdraw_claim(self, request: WithdrawRequest, session: Session) -> WithdrawResponse:
@@ -134,4 +139,4 @@ class Consensus:
     async def Explain(self, request: ExplainRequest, session: Session) -> ExplainResponse:
         key = normal_key(request.key, field="key", limits=self._limits)
         found = await self._explanations.explain(session.caller, key, consensus.read_point(request))
-        return explanations.explain_response(found)
+        return explanations.explain_response(found, limits=self._limits)

@@ -17,7 +17,7 @@ from lavagna_server.rpc.codec.changes import change_from_wire
 from lavagna_server.rpc.codec.checks import required
 from lavagna_server.rpc.codec.consensus import read_point
 from lavagna_server.rpc.codec.entries import entry_to_wire
-from lavagna_server.rpc.codec.pages import number_of, page_token, place_of
+from lavagna_server.rpc.codec.pages import next_place, next_token
 from lavagna_server.rpc.codec.spaces import header
 from lavagna_server.rpc.codec.values import value_from_wire
 
@@ -85,22 +85,15 @@ def claims_place(
 ) -> tuple[ReadPoint, EntryId | None]:
     """At which revision a page is read, and after which claim."""
     point = read_point(message)
-    place = place_of(message.page_token, message, caller, parts=3)
-    if place is None:
-        return point, None
-    epoch, revision, key = place
-    return ReadPoint(number_of(revision), point.min_revision, epoch), EntryId(Kind.CLAIM, key)
+    return next_place(message.page_token, message, caller, kind=Kind.CLAIM, point=point)
 
 
 def claims_response(
     read: EntriesRead, request: consensus_pb2.ListClaimsRequest, caller: Caller
 ) -> consensus_pb2.ListClaimsResponse:
     """A page of claims."""
-    token = ""
-    if read.next_after is not None:
-        token = page_token(request, caller, read.space.epoch, read.revision, read.next_after.key)
     return consensus_pb2.ListClaimsResponse(
         header=header(read.space, read.at, revision=read.revision),
         claims=[entry_to_wire(entry, read.space.name) for entry in read.entries],
-        next_page_token=token,
+        next_page_token=next_token(read, request, caller),
     )

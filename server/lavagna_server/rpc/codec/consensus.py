@@ -18,7 +18,7 @@ from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.rpc.codec.changes import change_from_wire, confidence_from_wire
 from lavagna_server.rpc.codec.checks import check_bytes, not_negative, required
 from lavagna_server.rpc.codec.enums import CHOICES, OUTCOMES
-from lavagna_server.rpc.codec.pages import number_of, page_token, place_of
+from lavagna_server.rpc.codec.pages import next_place, next_token
 from lavagna_server.rpc.codec.spaces import header
 from lavagna_server.rpc.codec.times import moment_to_wire, optional_moment
 from lavagna_server.rpc.codec.values import value_to_wire
@@ -97,25 +97,17 @@ def proposals_place(
 ) -> tuple[ReadPoint, EntryId | None]:
     """At which revision a page is read, and after which proposal."""
     point = read_point(message)
-    place = place_of(message.page_token, message, caller, parts=3)
-    if place is None:
-        return point, None
-    epoch, revision, key = place
-    after = EntryId(Kind.PROPOSAL, key)
-    return ReadPoint(number_of(revision), point.min_revision, epoch), after
+    return next_place(message.page_token, message, caller, kind=Kind.PROPOSAL, point=point)
 
 
 def proposals_response(
     read: ProposalsRead, request: consensus_pb2.ListProposalsRequest, caller: Caller
 ) -> consensus_pb2.ListProposalsResponse:
     """A page of proposals."""
-    token = ""
-    if read.next_after is not None:
-        token = page_token(request, caller, read.space.epoch, read.revision, read.next_after.key)
     return consensus_pb2.ListProposalsResponse(
         header=header(read.space, read.at, revision=read.revision),
         proposals=[proposal_to_wire(each) for each in read.proposals],
-        next_page_token=token,
+        next_page_token=next_token(read, request, caller),
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from lavagna.v1 import consensus_pb2
 from lavagna_server.domain.consensus.claims import Merge
 from lavagna_server.domain.consensus.polls import Poll
 from lavagna_server.domain.entries import Entry
+from lavagna_server.domain.limits import Limits
+from lavagna_server.domain.values import utf8_bytes
 from lavagna_server.engine.consensus import Proposal
 from lavagna_server.engine.explanations import Explanation, Judgement
 from lavagna_server.rpc.codec.consensus import proposal_to_wire
@@ -17,31 +20,81 @@ from lavagna_server.rpc.codec.entries import entry_to_wire
 from lavagna_server.rpc.codec.enums import POLICIES
 from lavagna_server.rpc.codec.spaces import header
 
+_SHORT = "what was claimed, proposed or given as a reason is left out here where it is too much for one answer: read it as entries"
 
-def explain_response(found: Explanation) -> consensus_pb2.ExplainResponse:
-    """How an entry, or the decision on a proposal, came about."""
+
+@dataclass(slots=True)
+class _Room:
+    """How many bytes a response has left for what can also be read elsewhere."""
+
+    left: int
+    is_short: bool = False
+    """Whether something was left out."""
+
+    def takes(self, size: int) -> bool:
+        """Whether so much more fits; takes it if so."""
+        if size > self.left:
+            self.is_short = True
+            return False
+        self.left -= size
+        return True
+
+
+def explain_response(found: Explanation, *, limits: Limits) -> consensus_pb2.ExplainResponse:
+    """How an entry, or the decision on a proposal, came about, in as much detail as fits into one message."""
     name, entry, merge = found.space.name, found.entry, found.merge
+    room = _Room(2 * limits.page_bytes_max - (0 if entry is None else entry.weight_bytes))
     response = consensus_pb2.ExplainResponse(
         header=header(found.space, found.at, revision=found.revision),
         entry=None if entry is None else entry_to_wire(entry, name),
         policy=POLICIES.to_wire(found.policy),
-        proposal=None if found.proposal is None else proposal_to_wire(found.proposal),
+        proposal=None if found.proposal is None else _proposal(found.proposal, room),
         judgements=[_judgement(each) for each in found.judgements],
-        lines=_lines(found),
     )
     if merge is not None:
         result = merge.result
         response.rule, response.conflicts = result.rule, result.conflicts
         response.dissent.extend(result.dissent)
         response.open = result.is_open
-        response.contributions.extend(_contributions(found, merge))
+        response.contributions.extend(_contributions(found, merge, room))
+    response.lines.extend(_within(_lines(found), limits.page_bytes_max // 2))
+    if room.is_short:
+        response.lines.append(_SHORT)
     return response
 
 
-def _contributions(found: Explanation, merge: Merge) -> Iterator[consensus_pb2.Contribution]:
+def _within(lines: Iterable[str], bytes_max: int) -> Iterator[str]:
+    """The lines as far as they fit, and how many do not."""
+    rest, missing = bytes_max, 0
+    for line in lines:
+        rest -= utf8_bytes(line)
+        if rest < 0:
+            missing += 1
+        else:
+            yield line
+    if missing:
+        yield f"{missing} more lines are too much for one answer"
+
+
+def _proposal(proposal: Proposal, room: _Room) -> consensus_pb2.Proposal:
+    """The proposal, without what was proposed and the reasons of ballots where those are too much."""
+    told = proposal_to_wire(proposal)
+    if not room.takes(told.value.ByteSize()):
+        told.ClearField("value")
+    for ballot in told.ballots:
+        if not room.takes(utf8_bytes(ballot.reason)):
+            ballot.ClearField("reason")
+    return told
+
+
+def _contributions(
+    found: Explanation, merge: Merge, room: _Room
+) -> Iterator[consensus_pb2.Contribution]:
     shares = {share.agent: share for share in merge.result.support}
     for weight in merge.weights:
         claim, share = found.claims.get(weight.agent), shares[weight.agent]
+        if claim is not None and not room.takes(claim.weight_bytes):
+            claim = None
         yield consensus_pb2.Contribution(
             claim=None if claim is None else entry_to_wire(claim, found.space.name),
             agent=weight.agent,

@@ -10,12 +10,15 @@ import base64
 import binascii
 import hashlib
 import re
+from typing import Protocol
 
 from google.protobuf.message import Message
 
 from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.entries import EntryId, Kind, Space
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.limits import MAXIMUM_INTEGER
+from lavagna_server.engine.reading import ReadPoint
 
 FIELD = "page_token"
 TOKEN_CHARACTERS_MAX = 4_096
@@ -26,6 +29,37 @@ MAY_DIFFER = ("page_token", "page_size", "min_revision")
 """What may change from page to page: a client that reads on asks for at least what it has seen meanwhile."""
 
 _NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
+
+
+class Page(Protocol):
+    """A page of what is listed by key, at one revision."""
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def next_after(self) -> EntryId | None: ...
+
+
+def next_token(page: Page, request: Message, caller: Caller) -> str:
+    """The token that continues a list by key; empty on its last page."""
+    if page.next_after is None:
+        return ""
+    return page_token(request, caller, page.space.epoch, page.revision, page.next_after.key)
+
+
+def next_place(
+    token: str, request: Message, caller: Caller, *, kind: Kind, point: ReadPoint
+) -> tuple[ReadPoint, EntryId | None]:
+    """At which revision a page of a list by key is read, and after which entry; later pages stay where the first one was."""
+    place = place_of(token, request, caller, parts=3)
+    if place is None:
+        return point, None
+    epoch, revision, key = place
+    return ReadPoint(number_of(revision), point.min_revision, epoch), EntryId(kind, key)
 
 
 def page_token(request: Message, caller: Caller, *place: int | str) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from lavagna.v1 import entries_pb2
 from lavagna_server.domain.agents import Caller
 from lavagna_server.domain.diffs import Difference
-from lavagna_server.domain.entries import EntryId, Kind, SpaceName
+from lavagna_server.domain.entries import EntryId, SpaceName
 from lavagna_server.domain.errors import Exhausted, Invalid
 from lavagna_server.domain.limits import Limits
 from lavagna_server.engine.reading import ReadPoint
@@ -16,7 +16,7 @@ from lavagna_server.engine.reads import Differences, EntriesRead, EntryRead, Ver
 from lavagna_server.rpc.codec.checks import check_count, not_negative
 from lavagna_server.rpc.codec.entries import entry_id, entry_to_wire
 from lavagna_server.rpc.codec.enums import KINDS
-from lavagna_server.rpc.codec.pages import number_of, page_token, place_of
+from lavagna_server.rpc.codec.pages import next_place, next_token, number_of, page_token, place_of
 from lavagna_server.rpc.codec.spaces import header
 
 Reading: TypeAlias = entries_pb2.GetRequest | entries_pb2.BatchGetRequest | entries_pb2.ListRequest
@@ -69,28 +69,19 @@ def batch_response(
 def list_place(
     message: entries_pb2.ListRequest, caller: Caller
 ) -> tuple[ReadPoint, EntryId | None]:
-    """At which revision a page is read, and after which entry; later pages stay where the first one was."""
-    point = read_point(message)
-    place = place_of(message.page_token, message, caller, parts=3)
-    if place is None:
-        return point, None
-    epoch, revision, key = place
-    return ReadPoint(number_of(revision), point.min_revision, epoch), EntryId(_kind(message), key)
+    """At which revision a page is read, and after which entry."""
+    kind = KINDS.from_wire(message.kind, field="kind")
+    return next_place(message.page_token, message, caller, kind=kind, point=read_point(message))
 
 
 def list_response(
     read: EntriesRead, request: entries_pb2.ListRequest, caller: Caller
 ) -> entries_pb2.ListResponse:
     """A page of entries."""
-    next_token = ""
-    if read.next_after is not None:
-        next_token = page_token(
-            request, caller, read.space.epoch, read.revision, read.next_after.key
-        )
     return entries_pb2.ListResponse(
         header=header(read.space, read.at, revision=read.revision),
         entries=[entry_to_wire(entry, read.space.name) for entry in read.entries],
-        next_page_token=next_token,
+        next_page_token=next_token(read, request, caller),
     )
 
 
@@ -104,13 +95,13 @@ def history_response(
     read: VersionsRead, request: entries_pb2.HistoryRequest, caller: Caller
 ) -> entries_pb2.HistoryResponse:
     """A page of versions."""
-    next_token = ""
+    token = ""
     if read.next_below is not None:
-        next_token = page_token(request, caller, read.space.epoch, read.next_below)
+        token = page_token(request, caller, read.space.epoch, read.next_below)
     return entries_pb2.HistoryResponse(
         header=header(read.space, read.at, revision=read.revision),
         versions=[entry_to_wire(entry, read.space.name) for entry in read.versions],
-        next_page_token=next_token,
+        next_page_token=token,
     )
 
 
@@ -120,10 +111,6 @@ def diff_response(found: Differences) -> entries_pb2.DiffResponse:
         header=header(found.space, found.at, revision=found.revision),
         differences=[_difference(each, found.space.name) for each in found.differences],
     )
-
-
-def _kind(message: entries_pb2.ListRequest) -> Kind:
-    return KINDS.from_wire(message.kind, field="kind")
 
 
 def _difference(each: Difference, space: SpaceName) -> entries_pb2.Difference:
