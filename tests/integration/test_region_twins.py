@@ -91,7 +91,9 @@ async def share(crew: Crew) -> None:
     hidden = {"secret": ["alice"], "inbox": ["alice", "bob"], "pool/1/secret": ["alice"]}
     hidden |= {"polls": ["alice", "bob"], "polls/open": ["alice"], "worth": ["alice", "bob"]}
     for path, writers in hidden.items():
-        region = boards_pb2.Region(path=path, readers=["alice"], writers=writers)
+        # An open poll needs a second voter, and only who may read is asked.
+        readers = ["alice", "dora"] if path == "polls/open" else ["alice"]
+        region = boards_pb2.Region(path=path, readers=readers, writers=writers)
         if path == "secret":
             region.retention.versions_max = 1
         await set_region(crew, region)
@@ -111,7 +113,7 @@ async def set_region(crew: Crew, region: boards_pb2.Region) -> None:
     """Sets a region; what is voted on and what is merged goes by its name."""
     if region.path.startswith(("polls", "design")):
         region.policy = boards_pb2.POLICY_QUORUM
-        voters = [boards_pb2.Voters(name=name) for name in ("alice", "bob")]
+        voters = [boards_pb2.Voters(name=name) for name in ("alice", "bob", "dora")]
         approvals = 1 if region.path == "polls" else 2
         region.electorate.CopyFrom(boards_pb2.Electorate(voters=voters, approvals=approvals))
     elif region.path in {"worth", "effort"}:
