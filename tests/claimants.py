@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from lavagna_server.domain.agents import Role
+from lavagna_server.domain.consensus.resolving import Truth
 from lavagna_server.domain.entries import (
     Change,
     Entry,
@@ -13,7 +14,7 @@ from lavagna_server.domain.entries import (
     Request,
 )
 from lavagna_server.domain.values import Form, Value
-from lavagna_server.engine.claims import Claimed, Resolved, Truth
+from lavagna_server.engine.claims import Claimed, Resolved
 from lavagna_server.engine.engine import Engine
 from lavagna_server.engine.explanations import Explanation
 from lavagna_server.engine.reading import ReadPoint

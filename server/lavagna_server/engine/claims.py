@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.consensus.claims import of_claim
-from lavagna_server.domain.consensus.pens import Pen
+from lavagna_server.domain.consensus.resolving import Truth, is_right, resolved, taught, truthful
 from lavagna_server.domain.consensus.settling import Step
 from lavagna_server.domain.decisions import pen_for
 from lavagna_server.domain.entries import (
     Change,
-    ChangeType,
     Entry,
     EntryId,
     Kind,
@@ -25,12 +24,9 @@ from lavagna_server.domain.entries import (
 )
 from lavagna_server.domain.errors import NotFound, NotMerged, PermissionDenied
 from lavagna_server.domain.keys import below
-from lavagna_server.domain.merging.voices import exact
-from lavagna_server.domain.patches import compact, same
 from lavagna_server.domain.regions import Policy, Region
-from lavagna_server.domain.values import Form, Json, Value
 from lavagna_server.engine.calls import Call
-from lavagna_server.engine.commits import Log, SpaceState, cause_of, touches
+from lavagna_server.engine.commits import Log, cause_of, touches
 from lavagna_server.engine.ground import Ground
 from lavagna_server.engine.once import once
 from lavagna_server.engine.reading import ReadPoint
@@ -49,16 +45,6 @@ class Claimed:
     claim: Entry
     merged: Entry | None
     """None when no claim is left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """What is said to be true about a key."""
-
-    key: str
-    value: Value
-    tolerance: float
-    """How far from it a claimed number may lie and still be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +147,16 @@ class Claims:
                 raise NotFound(f"claims about {truth.key}")
             cause = cause_of(work, caller, token, name)
             pen = pen_for(state.space, caller.agent, work.now, cause)
-            verdicts = {claim.author: _is_right(claim.value, truth) for claim in claims}
+            verdicts = {claim.author: is_right(claim.value, truth) for claim in claims}
             steps: list[Step] = [
-                (claim, _ended(claim, verdicts[claim.author], pen)) for claim in claims
+                (claim, resolved(claim, verdicts[claim.author], pen)) for claim in claims
             ]
             note = state.newest(EntryId(Kind.NOTE, truth.key))
-            steps.append((note, _true(note, truth, verdicts, pen)))
+            steps.append((note, truthful(note, truth, verdicts, pen)))
             for claim in claims:
-                _learn(work, state, claim, region.path, is_right=verdicts[claim.author])
+                work.save(
+                    taught(state.standings, claim, region.path, is_right=verdicts[claim.author])
+                )
             self._log.conclude(
                 work,
                 name,
@@ -178,8 +166,8 @@ class Claims:
                 cause=cause,
                 request_id=call.request_id,
             )
-            right = tuple(agent for agent, is_right in verdicts.items() if is_right)
-            wrong = tuple(agent for agent, is_right in verdicts.items() if not is_right)
+            right = tuple(agent for agent, was_right in verdicts.items() if was_right)
+            wrong = tuple(agent for agent, was_right in verdicts.items() if not was_right)
             return Resolved(work.space(name), work.now, steps[-1][1], right, wrong)
 
         return await once(self._writer, call, operation)
@@ -221,66 +209,3 @@ def _fresh(work: Workspace, name: SpaceName, key: str, agent: str) -> Claimed:
     if merged is not None and not merged.exists:
         merged = None
     return Claimed(work.space(name), work.now, claim, merged)
-
-
-def _is_right(claimed: Value | None, truth: Truth) -> bool:
-    """Whether a claim says what is true: the same value, or a number within the tolerance."""
-    if claimed is None or claimed.form is not truth.value.form:
-        return False
-    if claimed.form is not Form.JSON:
-        return claimed == truth.value
-    said, true = claimed.decoded(), truth.value.decoded()
-    if _is_number(said) and _is_number(true):
-        # As the decimals that all of them write: 1.0 is within 0.1 of 1.1.
-        return abs(exact(said) - exact(true)) <= exact(truth.tolerance)
-    return same(said, true)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _ended(claim: Entry, is_right: bool, pen: Pen) -> Entry:
-    end = claim.ended(
-        ChangeType.DECIDED,
-        revision=pen.revision,
-        author=pen.author,
-        at=pen.at,
-        cause=pen.cause,
-    )
-    verdict: Json = {"claim": {"agent": claim.author, "right": is_right}}
-    return replace(end, basis=compact(verdict))
-
-
-def _true(note: Entry | None, truth: Truth, verdicts: dict[str, bool], pen: Pen) -> Entry:
-    """The entry as it holds what is true."""
-    resolution: Json = {
-        "resolution": {
-            "right": [agent for agent, is_right in verdicts.items() if is_right],
-            "tolerance": truth.tolerance,
-            "wrong": [agent for agent, is_right in verdicts.items() if not is_right],
-        }
-    }
-    return Entry(
-        Kind.NOTE,
-        truth.key,
-        (note.version if note else 0) + 1,
-        pen.revision,
-        ChangeType.UPDATED if note is not None and note.exists else ChangeType.CREATED,
-        truth.value,
-        pen.author,
-        pen.at,
-        note.tags if note is not None else (),
-        1.0,
-        cause=pen.cause,
-        basis=compact(resolution),
-    )
-
-
-def _learn(work: Workspace, state: SpaceState, claim: Entry, path: str, *, is_right: bool) -> None:
-    """An agent's calibration in a region after one more of its claims was resolved."""
-    standing = state.standings.of(claim.author)
-    stated = 1.0 if claim.confidence is None else claim.confidence
-    learnt = standing.calibration_in(path).observed(stated, right=is_right)
-    # Its version counts what people said of the agent, and this is none of theirs.
-    work.save(replace(standing, calibrations={**standing.calibrations, path: learnt}))

@@ -6,11 +6,12 @@ import math
 
 from lavagna.v1 import consensus_pb2
 from lavagna_server.domain.agents import Caller
+from lavagna_server.domain.consensus.resolving import Truth
 from lavagna_server.domain.entries import EntryId, Kind, Operation, Request, SpaceName
 from lavagna_server.domain.errors import Invalid
 from lavagna_server.domain.keys import normal_key
 from lavagna_server.domain.limits import Limits
-from lavagna_server.engine.claims import Claimed, Resolved, Truth
+from lavagna_server.engine.claims import Claimed, Resolved
 from lavagna_server.engine.reading import ReadPoint
 from lavagna_server.engine.reads import EntriesRead
 from lavagna_server.rpc.codec.changes import change_from_wire
