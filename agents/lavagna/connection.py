@@ -15,11 +15,13 @@ from lavagna.calls import Caller
 from lavagna.channel import Identity, Stubs, Tls, open_channel
 from lavagna.checks import checked_text, checked_type
 from lavagna.environment import Environment
+from lavagna.errors import Invalid
 from lavagna.retry import Retry
 from lavagna.views import View
 
 DEFAULT_TARGET = "localhost:7443"
 DEFAULT_BOARD = "main"
+PORT_MAX = 65_535
 
 
 @asynccontextmanager
@@ -48,6 +50,7 @@ async def connect(
     """
     said = Environment.read()
     target = _text(target, said.target, field="target") or DEFAULT_TARGET
+    _check_port(target)
     checked_type(retry, (Retry, NoneType), field="retry")
     board = _text(board, said.board, field="board") or DEFAULT_BOARD
     session = _text(session, None, field="session") or f"{socket.gethostname()}:{os.getpid()}"
@@ -62,6 +65,13 @@ async def connect(
 
 def _text(given: str | None, said: str | None, *, field: str) -> str | None:
     return said if given is None else checked_text(given, field=field) or said
+
+
+def _check_port(target: str) -> None:
+    """GRPC would take a port of more than 16 bits for what is left of it, and reach another server."""
+    _, _, port = target.rpartition(":")
+    if port.isascii() and port.isdigit() and not 0 < int(port) <= PORT_MAX:
+        raise Invalid.field("target", f"{target!r} has no port from 1 to {PORT_MAX}")
 
 
 def _tls(given: Tls | Literal[False] | None, said: Environment) -> Tls | None:

@@ -111,7 +111,7 @@ class Region:
     """Agents, `team:{team}`, `*`; none means everyone."""
     policy: Policy = Policy.GUARDED
     schema: dict[str, Any] | bool | None = None
-    """A JSON Schema that every JSON value must satisfy."""
+    """A JSON Schema that every value must satisfy, so that text and bytes are refused."""
     retention: Retention | None = None
     electorate: Electorate | None = None
     """Who decides, where the policy is `quorum`."""

@@ -338,6 +338,10 @@ async def test_a_region_may_take_the_newest_write_or_demand_a_schema(alice: Desk
     with pytest.raises(Invalid) as refused:
         await alice.put("plan/2", {})
     assert "title" in str(refused.value)
+    for form, content in ((Form.TEXT, '{"title": "ok"}'), (Form.DATA, b"{}")):
+        change = Change(note("plan/2"), Operation.PUT, Value(form, content))
+        with pytest.raises(Invalid, match=f"this is {form.value}; only JSON satisfies the schema"):
+            await alice.commit(change)
 
 
 @pytest.mark.guarantee("S3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -329,3 +330,13 @@ async def test_a_plain_entry_and_an_unknown_one_are_explained(root: Claimant) ->
     )
     with pytest.raises(NotFound):
         await root.explain("nothing")
+
+
+async def test_what_ended_with_its_last_claim_says_so(root: Claimant) -> None:
+    ada = claimant(root.engine, "ada")
+    await ada.claim("effort", 3)
+    await ada.withdraw("effort")
+    found = await root.explain("effort")
+
+    assert found.entry is not None
+    assert json.loads(found.entry.basis) == {"emptied": {"claim": "effort/@ada@2"}}

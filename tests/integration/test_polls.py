@@ -305,3 +305,16 @@ async def test_a_team_a_role_and_everybody_vote_as_they_are_registered(engine: E
         "role:admin": ["cyd"],
         "*": ["ada", "bob", "cyd"],
     }
+
+
+@pytest.mark.guarantee("C1")
+async def test_whose_access_ended_is_in_no_electorate_even_by_name(engine: Engine) -> None:
+    root = voter(engine, "root", Role.ADMIN)
+    for name, role in (("ada", Role.AGENT), ("bob", Role.AGENT), ("olga", Role.OBSERVER)):
+        await engine.agents.register(root.call(), name, role, ())
+    await engine.agents.revoke(root.call(), "bob")
+    named = electorate("ada", "bob", "olga", "unknown")
+    await root.region("design", policy=Policy.QUORUM, electorate=named)
+    proposal = await voter(engine, "ada").propose("design", 1)
+
+    assert [each.agent for each in stand(proposal).electors] == ["ada", "unknown"]

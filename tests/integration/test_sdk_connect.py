@@ -176,3 +176,10 @@ async def test_the_environment_of_another_server_does_not_reach_a_server_for_tes
     async with testing.start() as server, server.connect("ada") as board:
         await board.put("k", 1)
         assert (await board.get("k")).author == "ada"
+
+
+@pytest.mark.parametrize("target", ["localhost:72979", "127.0.0.1:0", "[::1]:65536"])
+async def test_a_port_that_cannot_be_reaches_no_other_server(target: str) -> None:
+    with pytest.raises(lavagna.Invalid, match="no port from 1 to 65535"):
+        async with lavagna.connect(target):
+            raise AssertionError("it was taken")

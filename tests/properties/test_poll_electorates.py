@@ -50,7 +50,7 @@ VOTERS = st.lists(st.builds(Voters, NAMES, WEIGHTS, st.booleans()), min_size=1, 
 
 def standings(groups: Mapping[str, str]) -> Standings:
     known = {agent: Standing(BOARD, agent, group=group) for agent, group in groups.items()}
-    return Standings(BOARD, known, lambda name: MEMBERS[name])
+    return Standings(BOARD, known, lambda name: MEMBERS.get(name, [name]))
 
 
 @LAW

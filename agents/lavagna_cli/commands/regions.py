@@ -58,7 +58,11 @@ PolicyChoice = Annotated[
     ),
 ]
 Schema = Annotated[
-    str, typer.Option(help="A JSON Schema for its values; @FILE reads a file.", metavar="JSON")
+    str,
+    typer.Option(
+        help="A JSON Schema that every value must satisfy, so that text is refused; @FILE reads a file.",
+        metavar="JSON",
+    ),
 ]
 KeepFor = Annotated[
     timedelta | None,

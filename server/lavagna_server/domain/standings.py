@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lavagna_server.domain.consensus.polls import Elector
-from lavagna_server.domain.regions import EVERYONE, ROLE_PREFIX, TEAM_PREFIX, Electorate, Voters
+from lavagna_server.domain.regions import Electorate, Voters
 from lavagna_server.domain.weighing.calibration import UNCALIBRATED, Calibration
 from lavagna_server.domain.weighing.weights import Voter
 
@@ -44,7 +44,7 @@ class Standings:
         self._board = board
         self._standings = standings
         self._members = members
-        """The agents of a team or a role, or for `*` all agents."""
+        """The agents that a name means: of a team, of a role, for `*` all, or one."""
 
     def __len__(self) -> int:
         return len(self._standings)
@@ -55,7 +55,7 @@ class Standings:
 
     def named(self, names: Iterable[str]) -> frozenset[str]:
         """The agents that are meant by agents, `team:` names and `*`."""
-        return frozenset(agent for name in names for agent in self._agents(name))
+        return frozenset(agent for name in names for agent in self._members(name))
 
     def voter(self, agent: str, confidence: float | None, path: str) -> Voter:
         """An agent whose word, stated with this confidence in a region, is to be weighed."""
@@ -71,18 +71,13 @@ class Standings:
         """The electorate as it is now, by name; who is named more than once has the weight of the first mention."""
         named: dict[str, Voters] = {}
         for voters in terms.voters:
-            for agent in self._agents(voters.name):
+            for agent in self._members(voters.name):
                 named.setdefault(agent, voters)
         electors = [
             Elector(agent, voters.weight, self.group_of(agent), voters.veto)
             for agent, voters in sorted(named.items())
         ]
         return tuple(_capped(electors, terms.group_cap))
-
-    def _agents(self, name: str) -> Collection[str]:
-        if name == EVERYONE or name.startswith((TEAM_PREFIX, ROLE_PREFIX)):
-            return self._members(name)
-        return (name,)
 
 
 def _capped(electors: list[Elector], cap: float) -> Iterator[Elector]:

@@ -57,7 +57,12 @@ class BoardCatalog:
         return Standings(self.board.name, self._standings, self.members)
 
     def members(self, name: str) -> list[str]:
-        """The agents that may vote as `*`, as a `team:` or as a `role:`; observers and those whose access ended may not."""
+        """The agents that may vote as `*`, as a `team:`, as a `role:` or by name; observers and those whose access ended may not.
+
+        Where names are trusted, whoever is named need not be registered.
+        """
+        if name != EVERYONE and ":" not in name and name not in self.agents:
+            return [name]
         return [
             agent.name
             for agent in self.agents.values()
@@ -131,7 +136,9 @@ class BoardCatalog:
 def _is_meant(agent: Agent, name: str) -> bool:
     if name.startswith(ROLE_PREFIX):
         return agent.role.name.lower() == name.removeprefix(ROLE_PREFIX)
-    return name == EVERYONE or name.removeprefix(TEAM_PREFIX) in agent.teams
+    if name.startswith(TEAM_PREFIX):
+        return name.removeprefix(TEAM_PREFIX) in agent.teams
+    return name in (EVERYONE, agent.name)
 
 
 def _interests(trigger: Trigger) -> Iterable[tuple[Interest, Pattern]]:

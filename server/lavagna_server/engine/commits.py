@@ -71,7 +71,8 @@ class SpaceState:
 
     def check_schema(self, region: Region, value: Value, field: str) -> None:
         if value.form is not Form.JSON:
-            return
+            rule = f"this is {value.form.value}; only JSON satisfies the schema of region {region.path}"
+            raise Invalid(f"{field}.value", rule)
         assert isinstance(value.content, str)
         fault = self._schemas.schema(region.schema_json, field="region.schema_json").fault(
             value.content

@@ -275,6 +275,8 @@ def _check_possible(poll: Poll, region: Region) -> None:
     everybody = [Ballot(each.agent, Choice.ACCEPT) for each in poll.electors]
     if outcome(poll, everybody)[0] is Outcome.ACCEPTED:
         return
+    if not poll.electors:
+        raise QuorumImpossible(region.path, needs="somebody who may vote and read", has="nobody")
     total = math.fsum(each.weight for each in poll.electors)
     groups = len({each.group or each.agent for each in poll.electors})
     raise QuorumImpossible(

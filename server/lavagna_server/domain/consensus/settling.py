@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from lavagna_server.domain.agents import Caller
@@ -268,7 +268,8 @@ class _Settling:
                 at=pen.at,
                 cause=pen.cause,
             )
-            self.put(before, end)
+            last: Json = {"emptied": {"claim": f"{claim.key}@{claim.version}"}}
+            self.put(before, replace(end, basis=compact(last)))
 
     def _of_claims(
         self, claim: Entry, before: Entry | None, claims: list[Entry], region: Region

@@ -136,6 +136,8 @@ def _lines(found: Explanation) -> Iterator[str]:
     if entry is not None:
         yield _headline(entry)
         basis: dict[str, Any] = json.loads(entry.basis) if entry.basis else {}
+        if "emptied" in basis:
+            yield f"no claim about it is left: {basis['emptied']['claim']} ended the last one"
         if "resolution" in basis:
             yield from _resolution(entry, basis["resolution"])
         if "merge" in basis:
