@@ -85,7 +85,7 @@ async def test_every_scripted_task_is_accepted_and_nothing_is_done_twice(
 async def test_dissent_is_told_when_it_is_outvoted_and_when_it_wins(tmp_path: Path) -> None:
     told = dict[str, list[str]]()
     async with server_on(tmp_path / "data") as server:
-        # Whether a dissent comes in time depends on the pace; whether a rejection wins does not.
+        # Whether a dissent comes in time depends on the pace; that two of four keep a design from being accepted does not.
         for name, pace in (("roman", 1.0), ("csv-report", 0.0)):
             asked = launch(tmp_path, name, pace=pace, target=server.target, board=name)
             async with demonstration(asked) as demo:
@@ -103,7 +103,8 @@ async def test_dissent_is_told_when_it_is_outvoted_and_when_it_wins(tmp_path: Pa
     assert any("tester 4 (weighs 0.5)" in line for line in told["roman"])
     assert {one.agent for one in estimate.contributions} >= {"cto", "programmer-1", "tester"}
     votes = [line for line in told["csv-report"] if line.startswith("Vote:")]
-    assert ["rejected" in votes[0], "accepted" in votes[1]] == [True, True]
+    # Two noes reject it, or tie with two ayes that came between them.
+    assert ["accepted" in vote for vote in votes] == [False, True]
     assert (goal.kind, accepted.author) == (Kind.PROPOSAL, "ceo")
 
 
