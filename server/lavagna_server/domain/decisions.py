@@ -1,18 +1,17 @@
 """The rule book of a write: what a request comes to, given the state and the time.
 
 `decide` is a pure function from (state, request, now) to a `Plan`, or raises why not. Storage carries plans out and decides nothing,
-so that the same rules hold over every store. What a policy asks of a write stands in `_POLICIES`; where others have a say, the write becomes
-a proposal, and `consensus.settling` works out what follows.
+so that the same rules hold over every store. `_Draft.written` says what a region's policy makes of a write:
+a new value, a proposal or a claim; `consensus.settling` works out what follows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from lavagna_server.domain.agents import Caller, Role
 from lavagna_server.domain.conditions import failures
@@ -195,7 +194,8 @@ class _Draft:
         before = self.state.newest(change.id)
         policy = region.policy if region else Policy.GUARDED
         if region is None or region.may_read(self.caller):
-            _POLICIES[policy](change, before)
+            if policy is Policy.GUARDED:
+                _check_seen(change, before)
         else:
             _check_blind(change, policy, is_append=is_append)
         if region is not None and region.policy is Policy.WEIGHTED:
@@ -349,11 +349,8 @@ def _check_blind(change: Change, policy: Policy, *, is_append: bool) -> None:
         raise VersionRequired(change.id.key, current=None)
 
 
-def _anything(change: Change, before: Entry | None) -> None:
-    """Anything goes; a given expected version was checked with the conditions."""
-
-
-def _guarded(change: Change, before: Entry | None) -> None:
+def _check_seen(change: Change, before: Entry | None) -> None:
+    """What is there is replaced by who has seen it, or says that it may be replaced unseen."""
     if (
         before is None
         or not before.exists
@@ -362,16 +359,3 @@ def _guarded(change: Change, before: Entry | None) -> None:
     ):
         return
     raise VersionRequired(change.id.key, current=before)
-
-
-_Rule: TypeAlias = "Callable[[Change, Entry | None], None]"
-
-_POLICIES: Mapping[Policy, _Rule] = MappingProxyType(
-    {
-        Policy.LATEST: _anything,
-        Policy.GUARDED: _guarded,
-        Policy.OWNER: _anything,
-        Policy.QUORUM: _anything,
-        Policy.WEIGHTED: _anything,
-    }
-)

@@ -59,9 +59,11 @@ class SpaceState:
     def __init__(self, work: Workspace, name: SpaceName, schemas: Schemas, limits: Limits) -> None:
         self._work, self._name, self._schemas, self.limits = work, name, schemas, limits
         self.space: Space = work.space(name)
-        board = work.board(name.board)
-        self.regions: Regions = board.regions_of(name)
-        self.standings: Standings = board.standings
+        self.regions: Regions = work.board(name.board).regions_of(name)
+
+    @property
+    def standings(self) -> Standings:
+        return self._work.board(self._name.board).standings
 
     def newest(self, entry: EntryId) -> Entry | None:
         return self._work.newest(self._name, entry)
