@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,14 +32,13 @@ from lavagna_server.operations.doctor import doctor
 from lavagna_server.storage.ephemeral import EphemeralStore
 from tests.claimants import claimant
 from tests.desks import running
-from tests.faults.council import Council, Minutes, in_session
+from tests.faults.council import Minutes, in_session
+from tests.faults.deaths import ANYWHERE, GROUPS_MAX, deaths, died
 from tests.faults.lives import KILLED, Hatchery, Server
 from tests.faults.test_kills import stored_log
 
 KILLS = max(len(POINTS) + 2, int(os.environ.get("KILLS", "100")) // 4)
 """How often a server is killed."""
-ANYWHERE = "anywhere"
-GROUPS_MAX = 20
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
@@ -83,7 +81,7 @@ async def mistreated(server: Server) -> Aftermath:
     async with in_session(server, aftermath.minutes) as council:
         await council.progress(GROUPS_MAX)
         aftermath.ends.append(await life.kill())
-        for point, groups in deaths(KILLS - 1):
+        for point, groups in deaths(KILLS - 1, seed=496):
             aftermath.ends.append(await died(server, council, point, groups))
         life = await server.start()
     async with server.connect("reader") as board:
@@ -94,30 +92,12 @@ async def mistreated(server: Server) -> Aftermath:
     return aftermath
 
 
-def deaths(count: int) -> list[tuple[str, int]]:
-    """Where and after how many groups each life ends: every point about as often, in any order."""
-    draw = random.Random(496)  # the same deaths each time, so that a failure can be repeated
-    points = [(*POINTS, ANYWHERE)[number % (len(POINTS) + 1)] for number in range(count)]
-    draw.shuffle(points)
-    return [(point, draw.randint(1, GROUPS_MAX)) for point in points]
-
-
-async def died(server: Server, council: Council, point: str, groups: int) -> int:
-    """One life, up to how it ended."""
-    if point == ANYWHERE:
-        life = await server.start()
-        await council.progress(groups)
-        return await life.kill()
-    life = await server.start_to_die(point, groups)
-    return await life.end()
-
-
 def test_every_life_ended_by_kill_while_the_council_sat(aftermath: Aftermath) -> None:
     minutes = aftermath.minutes
     outcomes = {poll_of(entry).outcome for _, entry in aftermath.decisions()}
 
     assert aftermath.ends == [KILLED] * KILLS
-    assert {point for point, _ in deaths(KILLS - 1)} == {*POINTS, ANYWHERE}
+    assert {point for point, _ in deaths(KILLS - 1, seed=496)} == {*POINTS, ANYWHERE}
     assert min(len(minutes.votes), len(minutes.claims), minutes.withdrawn) > KILLS / 4
     assert outcomes == {Outcome.ACCEPTED, Outcome.REJECTED, Outcome.SUPERSEDED}
 

@@ -6,7 +6,6 @@ What this proves is the order of things, not the disk: a killed process loses wh
 from __future__ import annotations
 
 import os
-import random
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +17,13 @@ from lavagna_server.domain import entries as stored
 from lavagna_server.domain.chain import chain_digest, content_digest
 from lavagna_server.faults import POINTS
 from lavagna_server.storage.sqlite import SqliteStore
+from tests.faults.deaths import GROUPS_MAX, deaths, died
 from tests.faults.lives import KILLED, Hatchery, Server
-from tests.faults.load import WORKER, Ledger, Load, under_load
+from tests.faults.load import WORKER, Ledger, under_load
 from tests.faults.witness import revisions_after, witnessing
 
 KILLS = int(os.environ.get("KILLS", "100"))
 """How often a server is killed."""
-ANYWHERE = "anywhere"
-"""Killed from outside, wherever it is at that moment."""
-GROUPS_MAX = 20
-"""After how many groups a life ends at the latest."""
 RESUMED = 10
 """How many of the watch's tokens are taken up again at the end."""
 
@@ -73,7 +69,7 @@ async def mistreated(server: Server) -> Aftermath:
         async with under_load(server, aftermath.ledger) as load:
             await load.progress(GROUPS_MAX)
             aftermath.ends.append(await life.kill())
-            for point, groups in deaths(KILLS - 1):
+            for point, groups in deaths(KILLS - 1, seed=8_128):
                 aftermath.ends.append(await died(server, load, point, groups))
                 if witness.token:
                     aftermath.tokens.append((witness.token, witness.revisions[-1]))
@@ -90,24 +86,6 @@ async def mistreated(server: Server) -> Aftermath:
     return aftermath
 
 
-def deaths(count: int) -> list[tuple[str, int]]:
-    """Where and after how many groups each life ends: every point about as often, in any order."""
-    draw = random.Random(8_128)  # the same deaths each time, so that a failure can be repeated
-    points = [(*POINTS, ANYWHERE)[number % (len(POINTS) + 1)] for number in range(count)]
-    draw.shuffle(points)
-    return [(point, draw.randint(1, GROUPS_MAX)) for point in points]
-
-
-async def died(server: Server, load: Load, point: str, groups: int) -> int:
-    """One life, up to how it ended."""
-    if point == ANYWHERE:
-        life = await server.start()
-        await load.progress(groups)
-        return await life.kill()
-    life = await server.start_to_die(point, groups)
-    return await life.end()
-
-
 def stored_log(server: Server) -> Sequence[stored.Commit]:
     """The whole log, read without a server."""
     store = SqliteStore.open(server.data_dir)
@@ -122,7 +100,7 @@ def stored_log(server: Server) -> Sequence[stored.Commit]:
 def test_every_life_ended_by_kill_under_load(aftermath: Aftermath) -> None:
     assert aftermath.ends == [KILLED] * KILLS
     assert len(aftermath.ledger.written) > KILLS
-    assert set(POINTS) < {point for point, _ in deaths(KILLS - 1)}
+    assert set(POINTS) < {point for point, _ in deaths(KILLS - 1, seed=8_128)}
 
 
 @pytest.mark.guarantee("S2")
